@@ -1,0 +1,149 @@
+"""Corpus: documents in order, with notes on how they were read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Literal
+
+from goldgap.core.document import Document
+from goldgap.core.errors import ConfigError, CorpusError, InputError
+from goldgap.core.labels import Labels
+from goldgap.core.notes import Notes
+from goldgap.core.registry import Registry, unknown_name
+
+OnError = Literal["error", "repair", "skip"]
+TagRule = Literal["lenient", "strict"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How to read a corpus; the defaults detect what can be detected and report it.
+
+    on_error      a malformed place: stop, make the smallest repair, or leave that sentence out (both counted)
+    rule          ill-formed tag sequences: lenient as conlleval, strict as IOB2 is defined
+    scheme        tag scheme, detected when None
+    separator     between the columns of a token file: "tab", "space" (runs of blanks) or any string, detected when None
+    token_column, label_column    counted from 0, or from the end when negative
+    join          how the words of a token file become a text: "auto", "space" or "none"
+    complete      the file is completely annotated; None: as the file says
+    """
+
+    on_error: OnError = "error"
+    rule: TagRule = "lenient"
+    scheme: str | None = None
+    separator: str | None = None
+    token_column: int = 0
+    label_column: int = -1
+    join: Literal["auto", "space", "none"] = "auto"
+    complete: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """How to write a corpus. scheme: the tag scheme of token files."""
+
+    scheme: str = "bio"
+
+
+Reader = Callable[[Path, ReadOptions, Notes], list[Document]]
+Writer = Callable[[list[Document], Path, WriteOptions, Notes], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A corpus format: the file extensions it owns, how to read it and how to write it."""
+
+    extensions: tuple[str, ...]
+    read: Reader
+    write: Writer
+
+
+formats: Registry[Format] = Registry("format")
+
+
+class Corpus:
+    """Documents with unique ids, in order."""
+
+    def __init__(self, documents: Iterable[Document], *, notes: Notes | None = None) -> None:
+        self.documents = list(documents)
+        self.notes = notes or Notes()
+
+    @classmethod
+    def read(cls, path: str | Path, *, format: str | None = None, **options: object) -> Corpus:
+        """The corpus in a file; the format follows from the extension unless given."""
+        notes = Notes()
+        path = Path(path)
+        documents = format_of(path, format).read(path, _options(options), notes)
+        if not documents:
+            raise CorpusError("no document in it: expected at least one sentence or text", path=path)
+        repeated = _first_repeat(document.id for document in documents)
+        if repeated is not None:
+            raise CorpusError(
+                f"two documents have the id {repeated!r}; ids must be unique, or left out to be numbered", path=path
+            )
+        complete = options.get("complete")
+        if complete is not None:
+            documents = [document.replace(complete=complete) for document in documents]
+        return cls(documents, notes=notes)
+
+    def write(self, path: str | Path, *, format: str | None = None, scheme: str = "bio") -> Notes:
+        """Write to a file, whole or not at all; the notes say what the format could not hold."""
+        notes = Notes()
+        path = Path(path)
+        format_of(path, format).write(self.documents, path, WriteOptions(scheme=scheme), notes)
+        return notes
+
+    @property
+    def labels(self) -> Labels:
+        return Labels.seen_in(self.documents)
+
+    @property
+    def entity_count(self) -> int:
+        return sum(len(document.entities) for document in self.documents)
+
+    def map(self, change: Callable[[Document], Document]) -> Corpus:
+        return Corpus(map(change, self.documents), notes=self.notes)
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self.documents)
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __getitem__(self, index: int) -> Document:
+        return self.documents[index]
+
+    def __repr__(self) -> str:
+        return f"<Corpus: {len(self):,} documents, {self.entity_count:,} entities, types {', '.join(self.labels)}>"
+
+
+def format_of(path: Path, name: str | None = None) -> Format:
+    """The format of a file by name, or by its extension."""
+    if name is not None:
+        return formats.get(name)
+    if path.is_dir():
+        return formats.get("brat")
+    for _, candidate in formats.items():
+        if path.suffix.lower() in candidate.extensions:
+            return candidate
+    known = ", ".join(suffix for _, candidate in formats.items() for suffix in candidate.extensions)
+    raise InputError(f"the extension {path.suffix!r} belongs to no format ({known}); name one with --format", path=path)
+
+
+def _options(given: dict[str, object]) -> ReadOptions:
+    known = [field.name for field in fields(ReadOptions)]
+    for name in given:
+        if name not in known:
+            raise ConfigError(unknown_name("read option", name, known))
+    return ReadOptions(**given)  # type: ignore[arg-type]
+
+
+def _first_repeat(ids: Iterable[str]) -> str | None:
+    seen: set[str] = set()
+    for name in ids:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None

@@ -1,0 +1,129 @@
+"""Document and Entity: what is annotated, what is known, what is not."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from goldgap.core.errors import DocumentError
+
+Range = tuple[int, int]
+"""A half-open range of code points, or of words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A labelled range of a document's text; `source` says who made it ("dictionary", a reviewer, None: a person)."""
+
+    start: int
+    end: int
+    label: str
+    score: float | None = None
+    source: str | None = None
+
+    @property
+    def key(self) -> tuple[int, int, str]:
+        return self.start, self.end, self.label
+
+    def __repr__(self) -> str:
+        extra = "" if self.score is None else f", score={self.score:.4g}"
+        extra += "" if self.source is None else f", source={self.source!r}"
+        return f"Entity({self.start}, {self.end}, {self.label!r}{extra})"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A range that a reviewer said is not an entity: of this label, or of any label when it is None."""
+
+    start: int
+    end: int
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with its annotations and with what is known about the rest of it.
+
+    complete   every entity of these types (True: of all types) is annotated; what is left is not an entity
+    unknown    ranges excepted from `complete`: a span made only of unknown and annotated words is still unknown
+    rejected   spans known not to be entities although the document is not complete
+    tokens     the words, where the corpus has them; None for raw text
+    dropped    true entities taken out by `mask`; experiments count them, training never sees them
+    """
+
+    text: str
+    entities: tuple[Entity, ...] = ()
+    id: str = ""
+    tokens: tuple[Range, ...] | None = None
+    complete: bool | frozenset[str] = False
+    rejected: tuple[Rejected, ...] = ()
+    unknown: tuple[Range, ...] = ()
+    dropped: tuple[Entity, ...] = ()
+
+    def __post_init__(self) -> None:
+        for problem in _problems(self):
+            raise DocumentError(problem)
+
+    def surface(self, entity: Entity | Rejected) -> str:
+        return self.text[entity.start : entity.end]
+
+    @property
+    def words(self) -> list[str]:
+        """The surface of every token; empty for raw text."""
+        return [self.text[start:end] for start, end in self.tokens or ()]
+
+    def is_complete(self, label: str) -> bool:
+        return self.complete if isinstance(self.complete, bool) else label in self.complete
+
+    def replace(self, **changes: object) -> Document:
+        return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
+
+
+def label_problem(label: object) -> str | None:
+    """What is wrong with a type name, or None."""
+    return _label_problem(label) if isinstance(label, str) else f"label {label!r} is not a string"
+
+
+@lru_cache(maxsize=4096)
+def _label_problem(label: str) -> str | None:
+    if not label or label != label.strip():
+        return f"label {label!r} is empty or has white space around it"
+    if not label.isprintable():
+        return f"label {label!r} has a control character"
+    return None
+
+
+def _problems(document: Document) -> Iterator[str]:
+    """What contradicts the invariants, in words; the first is enough to refuse the document."""
+    length = len(document.text)
+    for kind, items in (("entity", document.entities), ("dropped entity", document.dropped)):
+        for entity in items:
+            if problem := _range_problem(entity.start, entity.end, length) or label_problem(entity.label):
+                yield f"{kind} {entity!r}: {problem}"
+            elif entity.score is not None and not math.isfinite(entity.score):
+                yield f"{kind} {entity!r}: the score is not a finite number"
+    for rejected in document.rejected:
+        problem = _range_problem(rejected.start, rejected.end, length)
+        if problem or (rejected.label is not None and (problem := label_problem(rejected.label))):
+            yield f"{rejected!r}: {problem}"
+    for name, ranges in (("token", document.tokens or ()), ("unknown range", document.unknown)):
+        last = 0
+        for start, end in ranges:
+            if problem := _range_problem(start, end, length):
+                yield f"{name} ({start}, {end}): {problem}"
+            elif start < last:
+                yield f"{name} ({start}, {end}) begins before the end of the one before it, {last}"
+            last = end
+
+
+def _range_problem(start: int, end: int, length: int) -> str | None:
+    if 0 <= start < end <= length:
+        return None
+    if start == end:
+        return "it is empty: start equals end, expected a range of at least one character"
+    if start > end:
+        return f"start {start} lies behind end {end}; offsets are half-open ranges of characters"
+    return f"it lies outside the text of {length} characters"

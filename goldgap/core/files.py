@@ -1,0 +1,246 @@
+"""Files: read with checks, write whole or not at all, directories committed with a manifest of hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import IO
+
+from goldgap.core.errors import InputError, IntegrityError, RunError
+
+MANIFEST = "manifest.json"
+MANIFEST_FORMAT = 1
+SIZE_LIMIT = 4 << 30
+"""Bytes that one input file may have, against a wrong file given by accident."""
+
+
+def read_bytes(path: Path, *, limit: int = SIZE_LIMIT) -> bytes:
+    """The content of a regular file of at most `limit` bytes."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        raise InputError(f"no such file{_nearest(path)}", path=path) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be opened: {_reason(error)}", path=path) from None
+    if stat.S_ISDIR(status.st_mode):
+        raise InputError("a folder, expected a file", path=path)
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError("not a regular file (a device, pipe or socket)", path=path)
+    if status.st_size > limit:
+        raise InputError(f"{status.st_size:,} bytes, more than the limit of {limit:,}; split the file", path=path)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {_reason(error)}", path=path) from None
+
+
+def read_text(path: Path, *, limit: int = SIZE_LIMIT) -> str:
+    """The content of a UTF-8 file, with a byte order mark at its beginning taken off."""
+    return decode_utf8(read_bytes(path, limit=limit), path)
+
+
+def decode_utf8(data: bytes, path: Path) -> str:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError("UTF-16, expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8", path=path, line=1)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # utf-8-sig counts positions behind the byte order mark that it takes off.
+        at = error.start + (3 if data.startswith(b"\xef\xbb\xbf") else 0)
+        line = data.count(b"\n", 0, at) + 1
+        raise InputError(
+            f"byte {at} (0x{data[at]:02x}) is not UTF-8; if the file is in another encoding, convert it: "
+            "iconv -f LATIN1 -t UTF-8",
+            path=path,
+            line=line,
+        ) from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise InputError("a NUL character: is this a text file?", path=path, line=line)
+    return text
+
+
+@contextmanager
+def write_atomic(path: Path) -> Iterator[IO[str]]:
+    """A UTF-8 text file that appears under its name only when it is complete and on disk."""
+    _check_target(path)
+    temporary = path.with_name(f".tmp-{path.name}-{os.getpid()}")
+    try:
+        with temporary.open("w", encoding="utf-8", newline="\n") as handle:
+            yield handle
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.replace(temporary, path)
+        _sync_directory(path.parent)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise _write_failed(path, error) from error
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def commit_directory(path: Path) -> Iterator[Path]:
+    """A temporary directory that becomes `path`, with a manifest of its files, when the block ends without error.
+
+    A crash at any instant leaves either nothing under the name or the complete directory.
+    """
+    if path.exists():
+        raise InputError("exists already; name a new folder, or remove this one first", path=path)
+    _check_target(path)
+    temporary = path.with_name(f".tmp-{path.name}-{os.getpid()}")
+    shutil.rmtree(temporary, ignore_errors=True)
+    try:
+        temporary.mkdir()
+        yield temporary
+        names = _relative_files(temporary)
+        for name in names:
+            _sync_file(temporary / name)
+        _write_manifest(temporary, names)
+        _sync_directory(temporary)
+        os.rename(temporary, path)
+        _sync_directory(path.parent)
+    except OSError as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise _write_failed(path, error) from error
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def verify_directory(path: Path) -> list[str]:
+    """The names in a committed directory, once every file was found to be as its manifest says."""
+    text = read_text(path / MANIFEST, limit=64 << 20)
+    try:
+        manifest = json.loads(text)
+        entries = dict(manifest["files"])
+        sizes = {name: int(entry["bytes"]) for name, entry in entries.items()}
+        hashes = {name: str(entry["sha256"]) for name, entry in entries.items()}
+        stated, supported = manifest["sha256"], manifest["format"] == MANIFEST_FORMAT
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise IntegrityError("not a manifest of goldgap, or an altered one", path=path / MANIFEST) from None
+    if not supported:
+        raise IntegrityError(f"format {manifest['format']!r}, expected {MANIFEST_FORMAT}", path=path / MANIFEST)
+    if stated != _digest_of_entries(entries) or text != _manifest_text(entries):
+        raise IntegrityError("altered: it does not match its own checksum", path=path / MANIFEST)
+    foreign = sorted(set(_relative_files(path)) - set(entries) - {MANIFEST})
+    if foreign:
+        raise IntegrityError(f"a file that the manifest does not list: {foreign[0]}", path=path)
+    for name in entries:
+        file = safe_join(path, name)
+        if not file.is_file():
+            raise IntegrityError(f"{name} is missing", path=path)
+        if file.stat().st_size != sizes[name] or sha256(file) != hashes[name]:
+            raise IntegrityError(f"{name} was altered: its bytes are not those the manifest lists", path=path)
+    return sorted(entries)
+
+
+def safe_join(root: Path, name: str) -> Path:
+    """The path of `name` inside `root`; refuses every name that could lead outside."""
+    parts = PurePosixPath(name).parts
+    bad = (
+        not parts
+        or "\0" in name
+        or "\\" in name
+        or ".." in parts
+        or PurePosixPath(name).is_absolute()
+        or PureWindowsPath(name).drive != ""
+    )
+    joined = root.joinpath(*parts) if not bad else root
+    if bad or not joined.resolve().is_relative_to(root.resolve()):
+        raise IntegrityError(f"{name!r} is not a name inside this folder", path=root)
+    if joined.exists() and not (joined.is_file() or joined.is_dir()):
+        raise IntegrityError(f"{name!r} is a device, pipe or socket", path=root)
+    return joined
+
+
+def remove_stale(parent: Path) -> list[Path]:
+    """Remove what writers that no longer run left behind in `parent`, and return it."""
+    stale = []
+    for leftover in parent.glob(".tmp-*"):
+        pid = leftover.name.rpartition("-")[2]
+        if pid.isdigit() and not _alive(int(pid)):
+            shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
+            stale.append(leftover)
+    return stale
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _write_manifest(directory: Path, names: list[str]) -> None:
+    entries = {name: {"sha256": sha256(directory / name), "bytes": (directory / name).stat().st_size} for name in names}
+    file = directory / MANIFEST
+    file.write_text(_manifest_text(entries), encoding="utf-8")
+    _sync_file(file)
+
+
+def _manifest_text(entries: dict[str, dict[str, object]]) -> str:
+    manifest = {"format": MANIFEST_FORMAT, "files": entries, "sha256": _digest_of_entries(entries)}
+    return json.dumps(manifest, indent=1, sort_keys=True) + "\n"
+
+
+def _digest_of_entries(entries: object) -> str:
+    return hashlib.sha256(json.dumps(entries, sort_keys=True).encode()).hexdigest()
+
+
+def _relative_files(directory: Path) -> list[str]:
+    return sorted(p.relative_to(directory).as_posix() for p in directory.rglob("*") if not p.is_dir() or p.is_symlink())
+
+
+def _sync_file(path: Path) -> None:
+    with path.open("rb") as handle:
+        os.fsync(handle.fileno())
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _check_target(path: Path) -> None:
+    if path.is_dir():
+        raise InputError("a folder, expected the name of a file to write", path=path)
+    if not path.parent.is_dir():
+        raise InputError(f"the folder {path.parent} does not exist; create it first", path=path)
+
+
+def _write_failed(path: Path, error: OSError) -> RunError:
+    return RunError(f"{path}: could not be written: {_reason(error)}. What was there before is untouched")
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+
+
+def _nearest(path: Path) -> str:
+    """', did you mean ...?' when the folder holds a file of nearly that name."""
+    try:
+        names = [entry.name for entry in path.parent.iterdir()]
+    except OSError:
+        return f": the folder {path.parent} does not exist"
+    near = get_close_matches(path.name, names, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,100 @@
+"""brat standoff: a text file NAME.txt and beside it NAME.ann; one document a pair, a folder for a corpus."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
+from goldgap.core.document import Document, Entity
+from goldgap.core.errors import CorpusError, DocumentError, InputError
+from goldgap.core.files import commit_directory, read_text, safe_join
+from goldgap.core.notes import Notes
+from goldgap.corpus.lines import read_lines
+
+_ENTITY = re.compile(r"(T\S*)\t(\S+) (\d+ \d+(?:;\d+ \d+)*)(?:\t(.*))?")
+_OTHER_KINDS = {
+    "R": "relation",
+    "E": "event",
+    "A": "attribute",
+    "M": "attribute",
+    "N": "normalisation",
+    "#": "note",
+    "*": "equivalence",
+}
+
+
+def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
+    """The pairs of a folder in order of name, or the one pair that a .ann or .txt file belongs to."""
+    if path.is_dir():
+        annotations = sorted(path.glob("*.ann"))
+        if not annotations:
+            raise CorpusError("no .ann file in this folder; brat keeps NAME.ann beside NAME.txt", path=path)
+    else:
+        annotations = [path.with_suffix(".ann")]
+    return [_document(annotation, options, notes) for annotation in annotations]
+
+
+def write(documents: list[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
+    """A new folder with a pair of files a document."""
+    with commit_directory(path) as folder:
+        for document in documents:
+            if "/" in document.id or document.id.startswith("."):
+                raise InputError(
+                    f"the document id {document.id!r} cannot be the name of a file; write .jsonl instead", path=path
+                )
+            with safe_join(folder, f"{document.id}.txt").open("w", encoding="utf-8", newline="") as handle:
+                handle.write(document.text)
+            with safe_join(folder, f"{document.id}.ann").open("w", encoding="utf-8", newline="\n") as handle:
+                for number, entity in enumerate(document.entities, 1):
+                    if re.search(r"\s", entity.label):
+                        raise InputError(f"brat takes no white space in a label, found {entity.label!r}", path=path)
+                    surface = re.sub(r"[\r\n\t]", " ", document.surface(entity))
+                    handle.write(f"T{number}\t{entity.label} {entity.start} {entity.end}\t{surface}\n")
+            if document.complete or document.rejected or document.unknown or document.dropped or document.tokens:
+                notes.change("tokens, completeness and rejected spans, which brat cannot hold (left out)", document.id)
+
+
+formats.add("brat", Format((".ann",), read, write))
+
+
+def _document(annotation: Path, options: ReadOptions, notes: Notes) -> Document:
+    text = read_text(annotation.with_suffix(".txt"))
+    entities: list[Entity] = []
+    for number, line in enumerate(read_lines(annotation, notes), 1):
+        where = f"{annotation}:{number}"
+        if not line.strip():
+            continue
+        if line[0] in _OTHER_KINDS:
+            notes.change(f"{_OTHER_KINDS[line[0]]} (brat; not kept)", where)
+            continue
+        try:
+            entities.append(_entity(line, text, options, notes, where))
+        except InputError as error:
+            if options.on_error == "error":
+                raise CorpusError(error.message, path=annotation, line=number) from None
+            notes.change(f"malformed annotation ({error.message}; left out)", where)
+    return Document(text, tuple(entities), id=annotation.stem)
+
+
+def _entity(line: str, text: str, options: ReadOptions, notes: Notes, where: str) -> Entity:
+    found = _ENTITY.fullmatch(line)
+    if found is None:
+        raise InputError(f"{line!r}, expected T1<TAB>LABEL START END<TAB>surface")
+    parts = [tuple(map(int, part.split())) for part in found[3].split(";")]
+    start, end = parts[0][0], parts[-1][1]
+    if len(parts) > 1:
+        if options.on_error != "repair":
+            raise InputError(
+                "a discontinuous annotation, which goldgap does not hold; take the whole stretch with "
+                "--on-error repair, or leave it out with --on-error skip"
+            )
+        notes.change("discontinuous annotation (taken as the whole stretch)", where)
+    entity = Entity(start, end, found[2])
+    Document(text, (entity,))  # refuses offsets outside the text
+    stated, actual = found[4], re.sub(r"[\r\n\t]", " ", text[start:end])
+    if stated is not None and len(parts) == 1 and re.sub(r"[\r\n\t]", " ", stated) != actual:
+        raise DocumentError(
+            f"the surface is {stated!r}, but the text at {start}..{end} is {actual!r}; are the offsets in characters?"
+        )
+    return entity

@@ -1,0 +1,292 @@
+"""CoNLL-style files: one token a line, its tag in a column, a blank line between sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+
+from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
+from goldgap.core.document import Document, Entity, Range
+from goldgap.core.errors import CorpusError, InputError
+from goldgap.core.files import write_atomic
+from goldgap.core.notes import Notes
+from goldgap.corpus.lines import read_lines
+from goldgap.corpus.tags import OUTSIDE, UNKNOWN, Span, detect, spans_to_tags, split_tag, tags_to_spans
+from goldgap.corpus.words import CJK, word_spans, words_of
+
+_DOCSTART = "-DOCSTART-"
+_IS_CJK = re.compile(f"[{CJK}]")
+_ID_COMMENT = re.compile(r"#\s*(?:sent_)?id\s*=\s*(.*\S)")
+
+
+@dataclass(slots=True)
+class _Sentence:
+    """Rows of one sentence before its tags are understood; tags[i] holds several in a cell with several labels."""
+
+    line: int
+    id: str | None = None
+    words: list[str] = field(default_factory=list)
+    tags: list[list[str]] = field(default_factory=list)
+
+
+def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
+    """One document a sentence."""
+    lines = read_lines(path, notes, repair=options.on_error == "repair")
+    sentences = list(_sentences(path, lines, options, notes))
+    scheme = _scheme(path, sentences, options, notes)
+    join = _joiner(sentences, options.join)
+    knows_unknown = any(cell == [UNKNOWN] for sentence in sentences for cell in sentence.tags)
+    if knows_unknown:
+        notes.fact("the tag UNK", "is used: O means known not to be an entity, UNK unknown")
+    documents = []
+    before: _Sentence | None = None
+    for number, sentence in enumerate(sentences, 1):
+        spans = _spans(path, sentence, before, scheme, options, notes)
+        before = sentence
+        text, tokens = join(sentence.words)
+        entities = tuple(Entity(tokens[first][0], tokens[end - 1][1], label) for first, end, label in spans)
+        document = Document(text, entities, id=sentence.id or str(number), tokens=tokens)
+        if knows_unknown:
+            document = document.replace(complete=True, unknown=_unknown_ranges(sentence, tokens))
+        documents.append(document)
+    return documents
+
+
+def write(documents: list[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
+    """token<TAB>tag; what tags cannot hold (nested entities, parts of words) is left out and counted."""
+    with_unknown = any(document.unknown for document in documents)
+    with write_atomic(path) as handle:
+        for document in documents:
+            words = words_of(document)
+            spans = _representable(document, words, notes)
+            tags = spans_to_tags(len(words), spans, scheme=options.scheme)
+            if with_unknown:
+                tags = _mark_unknown(document, words, tags)
+            for (start, end), tag in zip(words, tags, strict=True):
+                handle.write(f"{_cell(document.text[start:end], notes)}\t{tag}\n")
+            if not words:
+                notes.change("document without a word (left out)", document.id)
+            else:
+                handle.write("\n")
+            if document.dropped or document.rejected:
+                notes.change("dropped or rejected spans, which a token file cannot hold (left out)", document.id)
+
+
+formats.add("conll", Format((".conll", ".tsv", ".bio", ".iob", ".bmes"), read, write))
+
+
+# Reading
+
+
+def _sentences(path: Path, lines: list[str], options: ReadOptions, notes: Notes) -> Iterator[_Sentence]:
+    """Sentences with at least one token; malformed rows as `on_error` says."""
+    first_row, separator, columns = _layout(lines, options, notes)
+    sentence: _Sentence | None = None
+    bad = False
+    for number, line in enumerate([*lines, ""], 1):
+        if not line.strip(" \t"):
+            if sentence and sentence.words and not bad:
+                yield sentence
+            sentence, bad = None, False
+            continue
+        sentence = sentence or _Sentence(number)
+        cells = _cells(line, separator)
+        if not sentence.words and _is_comment(line, cells, columns):
+            if named := _ID_COMMENT.fullmatch(line.strip()):
+                sentence.id = named[1]
+            continue
+        if cells[0] == _DOCSTART:
+            continue
+        try:
+            _add_row(sentence, cells, columns, first_row, options)
+        except InputError as error:
+            if options.on_error == "error":
+                raise CorpusError(error.message, path=path, line=number) from None
+            notes.change(f"sentence with a malformed row ({error.message}; left out)", f"{path}:{number}")
+            bad = True
+
+
+def _add_row(sentence: _Sentence, cells: list[str], columns: int, first_row: int, options: ReadOptions) -> None:
+    if len(cells) != columns:
+        raise InputError(
+            f"{_count(len(cells), 'column')}, expected {columns} as on line {first_row}. "
+            "Is a token containing a space? Use --separator tab"
+        )
+    try:
+        word, cell = cells[options.token_column], cells[options.label_column]
+    except IndexError:
+        raise InputError(
+            f"{_count(columns, 'column')}, but the token is wanted from column {options.token_column} "
+            f"and the tag from column {options.label_column}; choose with --token-column and --label-column"
+        ) from None
+    if columns == 1:
+        raise InputError("one column, expected a token and a tag; is the separator right? Use --separator")
+    if not word:
+        raise InputError("an empty token, expected one before the separator")
+    tags = [cell]
+    if "," in cell and all("-" in part for part in cell.split(",")):
+        if options.on_error != "repair":
+            raise InputError(f"several labels in one cell, {cell!r}; keep them all with --on-error repair")
+        tags = cell.split(",")
+    for tag in tags:
+        split_tag(tag)
+    sentence.words.append(word)
+    sentence.tags.append(tags)
+
+
+def _layout(lines: list[str], options: ReadOptions, notes: Notes) -> tuple[int, str | None, int]:
+    """Line number of the first row, the string between columns (None: runs of blanks and tabs), number of columns."""
+    rows = [(number, line) for number, line in enumerate(lines, 1) if line.strip(" \t") and _DOCSTART not in line]
+    number, line = next((row for row in rows if not row[1].startswith("#")), rows[0] if rows else (1, ""))
+    if options.separator is not None:
+        separator = {"tab": "\t", "space": None}.get(options.separator, options.separator)
+    else:
+        separator = "\t" if "\t" in line else None
+        notes.fact("columns", "separated by blanks" if separator is None else "separated by tabs")
+    return number, separator, len(_cells(line, separator))
+
+
+def _cells(line: str, separator: str | None) -> list[str]:
+    # Not str.split(): it would break at NBSP, U+3000 and two dozen other characters that occur inside tokens.
+    return line.split(separator) if separator is not None else re.split(r"[ \t]+", line.strip(" \t"))
+
+
+def _is_comment(line: str, cells: list[str], columns: int) -> bool:
+    """A line before the first token of a sentence that begins with # and is not a row: '#<TAB>O' is the token #."""
+    return line.startswith("#") and len(cells) != columns
+
+
+def _scheme(path: Path, sentences: list[_Sentence], options: ReadOptions, notes: Notes) -> str:
+    if options.scheme is not None:
+        scheme = options.scheme
+    else:
+        try:
+            scheme = detect([tag for cell in sentence.tags for tag in cell] for sentence in sentences)
+        except InputError as error:
+            raise CorpusError(error.message, path=path) from None
+    notes.fact("tag scheme", f"{scheme}, {'detected' if options.scheme is None else 'as given'}, {options.rule} rule")
+    return scheme
+
+
+def _spans(
+    path: Path, sentence: _Sentence, before: _Sentence | None, scheme: str, options: ReadOptions, notes: Notes
+) -> list[Span]:
+    spans: list[Span] = []
+    for tags in _layers(sentence):
+        try:
+            parsed = tags_to_spans(tags, scheme=scheme, rule=options.rule)
+        except InputError as error:
+            raise CorpusError(error.message, path=path, line=sentence.line) from None
+        spans += parsed.spans
+        for index, what in parsed.ill_formed:
+            if index == 0 and before is not None and _same_type(before.tags[-1], tags[0]):
+                what = "entity that goes on over a sentence break"
+            done = "kept as an entity of its own" if options.rule == "lenient" else "left out by the strict rule"
+            notes.change(f"{what} ({done})", f"{path}:{sentence.line + index}")
+    return sorted(spans)
+
+
+def _layers(sentence: _Sentence) -> Iterator[list[str]]:
+    """The tags of a sentence, or one sequence a type where some cells hold several labels."""
+    if all(len(cell) == 1 for cell in sentence.tags):
+        yield [cell[0] for cell in sentence.tags]
+        return
+    for label in sorted({split_tag(tag)[1] for cell in sentence.tags for tag in cell} - {""}):
+        yield [next((tag for tag in cell if split_tag(tag)[1] == label), OUTSIDE) for cell in sentence.tags]
+
+
+def _same_type(last: list[str], first: str) -> bool:
+    return split_tag(first)[1] in {split_tag(tag)[1] for tag in last} - {""}
+
+
+def _unknown_ranges(sentence: _Sentence, tokens: Sequence[Range]) -> tuple[Range, ...]:
+    """Runs of UNK tokens, merged."""
+    runs = []
+    for is_unknown, group in groupby(range(len(tokens)), key=lambda index: sentence.tags[index] == [UNKNOWN]):
+        indices = list(group)
+        if is_unknown:
+            runs.append((tokens[indices[0]][0], tokens[indices[-1]][1]))
+    return tuple(runs)
+
+
+def _joiner(sentences: list[_Sentence], join: str) -> Callable[[list[str]], tuple[str, tuple[Range, ...]]]:
+    """How words become a text: a blank between them, but none in files of single characters or between CJK ones."""
+    single = all(len(word) == 1 for sentence in sentences for word in sentence.words)
+    if join == "none" or (join == "auto" and single and any(_has_cjk(s.words) for s in sentences)):
+        return lambda words: join_words(words, lambda before, after: "")
+    if join == "space":
+        return lambda words: join_words(words, lambda before, after: " ")
+    return join_words
+
+
+def _has_cjk(words: list[str]) -> bool:
+    return any(_IS_CJK.search(word) for word in words)
+
+
+def _blank(before: str, after: str) -> str:
+    return "" if _IS_CJK.match(before[-1]) and _IS_CJK.match(after[0]) else " "
+
+
+def join_words(words: list[str], between: Callable[[str, str], str] = _blank) -> tuple[str, tuple[Range, ...]]:
+    """The text that the words make, and the range of each in it."""
+    parts: list[str] = []
+    ranges: list[Range] = []
+    at = 0
+    for index, word in enumerate(words):
+        if index:
+            gap = between(words[index - 1], word)
+            parts.append(gap)
+            at += len(gap)
+        parts.append(word)
+        ranges.append((at, at + len(word)))
+        at += len(word)
+    return "".join(parts), tuple(ranges)
+
+
+# Writing
+
+
+def _representable(document: Document, words: tuple[Range, ...], notes: Notes) -> list[Span]:
+    """The entities as spans of words, the widest where several overlap."""
+    ranges = word_spans(words, [(entity.start, entity.end) for entity in document.entities])
+    spans: list[Span] = []
+    for entity, span in zip(document.entities, ranges, strict=True):
+        if span is None:
+            notes.change("entity that begins or ends inside a word (left out)", document.id)
+        else:
+            spans.append(Span(*span, entity.label))
+    taken = [False] * len(words)
+    kept = []
+    for widest in sorted(set(spans), key=lambda span: (span.first - span.end, span)):
+        if any(taken[widest.first : widest.end]):
+            notes.change("nested or overlapping entity, which tags cannot hold (left out)", document.id)
+        else:
+            taken[widest.first : widest.end] = [True] * (widest.end - widest.first)
+            kept.append(widest)
+    return kept
+
+
+def _mark_unknown(document: Document, words: tuple[Range, ...], tags: list[str]) -> list[str]:
+    """O becomes UNK where nothing is known."""
+    if document.complete is True:
+        hidden = {
+            index for start, end in document.unknown for index, (a, b) in enumerate(words) if start < b and a < end
+        }
+    else:
+        hidden = set(range(len(words)))
+    return [UNKNOWN if tag == OUTSIDE and index in hidden else tag for index, tag in enumerate(tags)]
+
+
+def _cell(word: str, notes: Notes) -> str:
+    """A token as it can stand in a column."""
+    if "\t" in word or "\n" in word or "\r" in word:
+        notes.change("tab or line end inside a token (written as a blank)")
+        return re.sub(r"[\t\r\n]", " ", word)
+    return word
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,37 @@
+"""Lines of a text file, by one rule for every reader."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from goldgap.core.errors import InputError
+from goldgap.core.files import decode_utf8, read_bytes
+from goldgap.core.notes import Notes
+
+REPLACEMENT = "\ufffd"
+
+
+def read_lines(path: Path, notes: Notes, *, repair: bool = False) -> list[str]:
+    """The lines without their ends, be those LF, CRLF or CR; an empty last line is left out.
+
+    Only these end a line: U+2028, U+0085 and the like are characters of a token. With `repair`, bytes that are not
+    UTF-8 become U+FFFD, counted.
+    """
+    data = read_bytes(path)
+    try:
+        text = decode_utf8(data, path)
+    except InputError:
+        if not repair or data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data:
+            raise
+        text = data.decode("utf-8-sig", errors="replace")
+        lost = text.count(REPLACEMENT) - data.count(REPLACEMENT.encode())
+        notes.change("character that is not UTF-8 (replaced by U+FFFD)", str(path), count=lost)
+    if data.startswith(b"\xef\xbb\xbf"):
+        notes.fact("byte order mark", "taken off")
+    if "\r" in text:
+        notes.fact("line ends", "CRLF" if "\r\n" in text else "CR")
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return lines

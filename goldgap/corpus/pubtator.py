@@ -1,0 +1,111 @@
+"""PubTator: ID|t|title, ID|a|abstract, then ID<TAB>start<TAB>end<TAB>surface<TAB>label[<TAB>concept] lines."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
+from goldgap.core.document import Document, Entity
+from goldgap.core.errors import CorpusError, DocumentError, InputError
+from goldgap.core.files import write_atomic
+from goldgap.core.notes import Notes
+from goldgap.corpus.lines import read_lines
+
+_PASSAGE = re.compile(r"([^|\t]+)\|([ta])\|(.*)")
+
+
+def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
+    """One document a block; its text is the title, a line end, and the abstract if there is one."""
+    documents: list[Document] = []
+    passages: dict[str, str] = {}
+    entities: list[Entity] = []
+    identity = ""
+    lines = read_lines(path, notes, repair=options.on_error == "repair")
+    for number, line in enumerate([*lines, ""], 1):
+        where = f"{path}:{number}"
+        try:
+            if not line.strip():
+                if passages:
+                    documents.append(Document(_text(passages), tuple(entities), id=identity))
+                passages, entities = {}, []
+            elif passage := _PASSAGE.fullmatch(line):
+                identity = _passage(passage, passages, identity)
+            else:
+                entity = _entity(line, identity, passages, notes, where)
+                entities += [entity] if entity is not None else []
+        except InputError as error:
+            if options.on_error == "error":
+                raise CorpusError(error.message, path=path, line=number) from None
+            notes.change(f"malformed line ({error.message}; left out)", where)
+    return documents
+
+
+def write(documents: list[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
+    """The first line of a text is its title; further line ends become blanks, so offsets stay."""
+    with write_atomic(path) as handle:
+        for document in documents:
+            if re.search(r"[|\s]", document.id) or not document.id:
+                raise InputError(
+                    f"PubTator takes no blank or bar in an id, found {document.id!r}; write .jsonl instead", path=path
+                )
+            title, _, abstract = document.text.partition("\n")
+            plain_title, plain_abstract = re.sub(r"[\r\n]", " ", title), re.sub(r"[\r\n]", " ", abstract)
+            if (plain_title, plain_abstract) != (title, abstract) or document.text.endswith("\n"):
+                notes.change("line end inside a text (written as a blank)", document.id)
+            handle.write(f"{document.id}|t|{plain_title}\n{document.id}|a|{plain_abstract}\n")
+            for entity in document.entities:
+                surface = re.sub(r"[\r\n\t]", " ", document.surface(entity))
+                handle.write(f"{document.id}\t{entity.start}\t{entity.end}\t{surface}\t{entity.label}\n")
+            handle.write("\n")
+            if document.complete or document.rejected or document.unknown or document.dropped or document.tokens:
+                notes.change(
+                    "tokens, completeness and rejected spans, which PubTator cannot hold (left out)", document.id
+                )
+
+
+formats.add("pubtator", Format((".pubtator",), read, write))
+
+
+def _text(passages: dict[str, str]) -> str:
+    return passages.get("t", "") + ("\n" + passages["a"] if passages.get("a") else "")
+
+
+def _passage(passage: re.Match[str], passages: dict[str, str], identity: str) -> str:
+    name, kind, content = passage.groups()
+    if passages and name != identity:
+        raise InputError(f"the id {name!r} inside the block of {identity!r}; expected a blank line between documents")
+    if kind in passages:
+        raise InputError(f"a second |{kind}| line for {name!r}; expected a blank line between documents")
+    passages[kind] = content
+    return name
+
+
+def _entity(line: str, identity: str, passages: dict[str, str], notes: Notes, where: str) -> Entity | None:
+    cells = line.split("\t")
+    if not passages:
+        raise InputError(f"{line[:60]!r} before any ID|t|title line")
+    if cells[0] != identity:
+        raise InputError(
+            f"an annotation of {cells[0]!r} in the block of {identity!r}; expected a blank line between documents"
+        )
+    if len(cells) == 4 and not cells[1].isdecimal():
+        notes.change("relation (PubTator; not kept)", where)
+        return None
+    if len(cells) < 5 or not (
+        cells[1].isascii() and cells[1].isdecimal() and cells[2].isascii() and cells[2].isdecimal()
+    ):
+        raise InputError(f"{line[:60]!r}, expected ID, start, end, surface and label between tabs")
+    if max(len(cells[1]), len(cells[2])) > 12:
+        raise InputError(f"offsets {cells[1][:20]}, {cells[2][:20]} lie outside the text")
+    text = _text(passages)
+    entity = Entity(int(cells[1]), int(cells[2]), cells[4])
+    Document(text, (entity,))  # refuses offsets outside the text
+    if text[entity.start : entity.end].replace("\n", " ") != cells[3]:
+        raise DocumentError(
+            f"the surface is {cells[3]!r}, but the text at {entity.start}..{entity.end} is "
+            f"{text[entity.start : entity.end]!r}; are the offsets in characters?"
+        )
+    if len(cells) > 5 and cells[5]:
+        notes.fact("concept ids", "not kept")
+    return entity

@@ -1,0 +1,38 @@
+"""Raw text: one document a line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
+from goldgap.core.document import Document
+from goldgap.core.files import write_atomic
+from goldgap.core.notes import Notes
+from goldgap.corpus.lines import read_lines
+
+
+def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
+    """Documents named by their line number; blank lines are passed over."""
+    lines = read_lines(path, notes, repair=options.on_error == "repair")
+    blank = sum(not line.strip() for line in lines)
+    if blank:
+        notes.fact("blank lines", f"{blank:,} passed over")
+    return [Document(line, id=str(number)) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def write(documents: list[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
+    """Only the text; line ends inside it become blanks."""
+    with write_atomic(path) as handle:
+        for document in documents:
+            line = document.text.replace("\r\n", "  ").replace("\n", " ").replace("\r", " ")
+            if line != document.text:
+                notes.change("line end inside a text (written as a blank)", document.id)
+            if document.entities:
+                notes.change("entity, which raw text cannot hold", document.id, count=len(document.entities))
+            if not line.strip():
+                notes.change("document without text (left out)", document.id)
+            else:
+                handle.write(line + "\n")
+
+
+formats.add("text", Format((".txt",), read, write))
