@@ -23,11 +23,11 @@ class Usage:
 
     used: Counter[int] = field(default_factory=Counter)
     covered: Counter[int] = field(default_factory=Counter)
-    """Matches that lost to a longer or earlier one."""
+    """Matches inside a longer one, which won."""
+    conflicts: Counter[int] = field(default_factory=Counter)
+    """Matches that partly overlap an earlier one, which won."""
     ambiguous: Counter[tuple[int, ...]] = field(default_factory=Counter)
     """Spans that matched entries of several types, by those entries."""
-    lower: Counter[int] = field(default_factory=Counter)
-    """Used matches that stand in lower case although the entry does not."""
     example: dict[int, str] = field(default_factory=dict)
 
 
@@ -59,14 +59,15 @@ def _annotate(
         if not group:
             continue
         if group[0].start < reach and not rules.overlapping:
-            usage.covered.update(match.entry for match in group)
+            lost = usage.covered if group[0].end <= reach else usage.conflicts
+            lost.update(match.entry for match in group)
             continue
         reach = max(reach, group[0].end)
         for match in group:
             entry = dictionary.entries[match.entry]
             if _is_rejected(document, match, entry.label):
                 continue
-            _record(document, match, entry.surface, usage)
+            _record(document, match, usage)
             chosen.append(Entity(match.start, match.end, entry.label, source=SOURCE))
     entities = tuple(dict.fromkeys(chosen))
     return document.replace(entities=entities, complete=False, unknown=())
@@ -95,10 +96,9 @@ def _is_rejected(document: Document, match: Match, label: str) -> bool:
     )
 
 
-def _record(document: Document, match: Match, surface: str, usage: Usage) -> None:
+def _record(document: Document, match: Match, usage: Usage) -> None:
     usage.used[match.entry] += 1
     found = document.text[match.start : match.end]
-    usage.lower[match.entry] += found.islower() and not surface.islower()
     if match.entry not in usage.example:
         before = document.text[max(0, match.start - CONTEXT) : match.start]
         after = document.text[match.end : match.end + CONTEXT]

@@ -58,7 +58,9 @@ class Matcher:
         text, found = document.text, []
         for pattern, start, end in hits:
             if origin is not None:
-                if origin[start] == origin[start - 1] and start or end < len(folded) and origin[end] == origin[end - 1]:
+                inside_start = start > 0 and origin[start] == origin[start - 1]
+                inside_end = end < len(folded) and origin[end] == origin[end - 1]
+                if inside_start or inside_end:
                     continue  # inside the expansion of one character: "s" in the "ss" of "ß"
                 start, end = origin[start], origin[end - 1] + 1
             if not on_edges(start, end):

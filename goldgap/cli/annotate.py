@@ -1,0 +1,69 @@
+"""goldgap annotate: labels from a dictionary."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from goldgap.cli.options import Output, Reading, with_reading
+
+
+class CaseChoice(StrEnum):
+    smart = "smart"
+    exact = "exact"
+    fold = "fold"
+
+
+class AmbiguousChoice(StrEnum):
+    first = "first"
+    drop = "drop"
+    all = "all"
+
+
+@with_reading
+def annotate(
+    text: Annotated[Path, typer.Argument(help="Raw text or a corpus; annotations in it are replaced.")],
+    dictionary: Annotated[
+        Path, typer.Option("--dictionary", "-d", help="LABEL<TAB>surface lines, or a folder of LABEL.txt.")
+    ],
+    output: Output,
+    gold: Annotated[Path | None, typer.Option(help="The same documents, annotated: score the labels.")] = None,
+    case: Annotated[
+        CaseChoice, typer.Option(help="smart: short and all-upper entries exactly, others in any case.")
+    ] = CaseChoice.smart,
+    ambiguous: Annotated[
+        AmbiguousChoice, typer.Option(help="A match with several types gets the first, none or all.")
+    ] = AmbiguousChoice.first,
+    overlapping: Annotated[bool, typer.Option("--overlapping", help="Keep overlapping matches too.")] = False,
+    plurals: Annotated[bool, typer.Option("--plurals", help="Match regular English plurals too.")] = False,
+    *,
+    reading: Reading,
+) -> None:
+    """Label a text with a dictionary, and say how far the labels can be trusted.
+
+    Example: goldgap annotate raw.txt --dictionary terms.tsv -o labels.jsonl
+    """
+    from goldgap.cli.show import out, show_check, show_notes, show_quality
+    from goldgap.distant.annotate import annotate as label
+    from goldgap.distant.audit import audit
+    from goldgap.distant.dictionary import Dictionary
+    from goldgap.distant.rules import MatchRules
+    from goldgap.evaluate.scores import evaluate
+
+    terms = Dictionary.read(dictionary)
+    corpus = reading.read(text)
+    judge = reading.read(gold) if gold is not None else None
+    rules = MatchRules(case=case.value, ambiguous=ambiguous.value, overlapping=overlapping, plurals=plurals)
+    labelled = label(corpus, terms, rules)
+    quality = evaluate(judge, labelled.corpus) if judge is not None else None
+    show_notes(labelled.corpus.write(output), f"while writing {output}")
+    if corpus.entity_count:
+        out.print(f"{corpus.entity_count:,} annotations of the input were replaced")
+    show_check(audit(labelled, terms))
+    if quality is not None:
+        out.print()
+        show_quality(quality)
+    out.print(f"\n{labelled.corpus.entity_count:,} labels written to {output}", soft_wrap=True)

@@ -1,0 +1,53 @@
+"""goldgap evaluate: scores with intervals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from goldgap.cli.options import Reading, Seed, with_reading
+
+
+@with_reading
+def evaluate(
+    gold: Annotated[Path, typer.Argument(help="The true annotations.")],
+    predictions: Annotated[Path, typer.Argument(help="The same documents with predicted entities.")],
+    against: Annotated[
+        Path | None, typer.Option(help="Other predictions: is the first file better? (paired bootstrap)")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
+    samples: Annotated[int, typer.Option(min=0, help="Resamples for the intervals; 0 leaves them out.")] = 1000,
+    seed: Seed = 0,
+    *,
+    reading: Reading,
+) -> None:
+    """Score predictions: by type, by word, with intervals and kinds of errors.
+
+    Example: goldgap evaluate test.conll predictions.jsonl
+    """
+    import json
+
+    from goldgap.cli.show import out, percent, show_evaluation
+    from goldgap.evaluate.bootstrap import compare
+    from goldgap.evaluate.scores import evaluate as score
+
+    truth = reading.read(gold)
+    result = score(truth, reading.read(predictions), samples=samples, seed=seed)
+    other = score(truth, reading.read(against), samples=0) if against is not None else None
+    contest = compare(other.strict_counts, result.strict_counts, samples=samples, seed=seed) if other else None
+    if as_json:
+        values = result.to_json()
+        if contest is not None:
+            values["against"] = {**contest._asdict(), "verdict": contest.verdict}
+        typer.echo(json.dumps(values))
+        return
+    show_evaluation(result)
+    if contest is not None:
+        low, high = contest.interval
+        out.print(
+            f"\nagainst {against}: F1 {contest.difference * 100:+.2f} "
+            f"(95 % interval {percent(low)} to {percent(high)}, p = {contest.p_value:.3f}): {contest.verdict}",
+            soft_wrap=True,
+        )

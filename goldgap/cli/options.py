@@ -1,0 +1,102 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from enum import StrEnum
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from goldgap.core.corpus import Corpus
+
+
+class OnErrorChoice(StrEnum):
+    error = "error"
+    repair = "repair"
+    skip = "skip"
+
+
+class RuleChoice(StrEnum):
+    lenient = "lenient"
+    strict = "strict"
+
+
+class JoinChoice(StrEnum):
+    auto = "auto"
+    space = "space"
+    none = "none"
+
+
+PANEL = "How the input is read"
+_READING: dict[str, tuple[Any, Any]] = {
+    "format": (
+        Annotated[str | None, typer.Option(help="conll, jsonl, text, brat or pubtator; else by extension.")],
+        None,
+    ),
+    "on_error": (
+        Annotated[OnErrorChoice, typer.Option(help="A malformed place: stop, mend it, or leave it out.")],
+        OnErrorChoice.error,
+    ),
+    "rule": (
+        Annotated[RuleChoice, typer.Option(help="Ill-formed tags: as conlleval, or only what the scheme allows.")],
+        RuleChoice.lenient,
+    ),
+    "scheme": (Annotated[str | None, typer.Option(help="bio, iob1, bioes, bmes or bilou; else detected.")], None),
+    "separator": (Annotated[str | None, typer.Option(help="Between columns: tab, space or any string.")], None),
+    "token_column": (Annotated[int, typer.Option(help="Column of the token, from 0.")], 0),
+    "label_column": (Annotated[int, typer.Option(help="Column of the tag; -1 is the last.")], -1),
+    "join": (Annotated[JoinChoice, typer.Option(help="Between words of a token file.")], JoinChoice.auto),
+    "strict": (Annotated[bool, typer.Option("--strict", help="Any repair or loss is an error.")], False),
+}
+
+Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.", show_default=False)]
+Seed = Annotated[int, typer.Option(help="Where chance starts.")]
+
+
+class Reading:
+    """How the inputs of one call are read."""
+
+    def __init__(self, *, strict: bool, **options: Any) -> None:
+        self.strict = strict
+        self.options = {name: str(value) if isinstance(value, StrEnum) else value for name, value in options.items()}
+
+    def read(self, path: Path, **more: Any) -> Corpus:
+        """The corpus at `path`; what was assumed or repaired is told on the error channel."""
+        corpus = Corpus.read(path, **{**self.options, **more})
+        if self.strict:
+            corpus.notes.refuse_changes()
+        from goldgap.cli.show import show_notes
+
+        show_notes(corpus.notes, f"while reading {path}")
+        return corpus
+
+
+def with_reading(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that takes `reading` the options that describe how its inputs are read."""
+    own = [
+        parameter
+        for name, parameter in inspect.signature(command, eval_str=True).parameters.items()
+        if name != "reading"
+    ]
+    shared = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=_in_panel(kind), default=default)
+        for name, (kind, default) in _READING.items()
+    ]
+
+    @wraps(command)
+    def wrapper(**given: Any) -> None:
+        command(reading=Reading(**{name: given.pop(name) for name in _READING}), **given)
+
+    parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own] + shared
+    wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return wrapper
+
+
+def _in_panel(kind: Any) -> Any:
+    kind.__metadata__[0].rich_help_panel = PANEL
+    return kind

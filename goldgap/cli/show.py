@@ -1,0 +1,121 @@
+"""What a person sees in the terminal: tables, notes and findings that fit into 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from goldgap.core.findings import Check, Finding
+from goldgap.core.notes import Notes
+from goldgap.evaluate.counts import MATCHES
+from goldgap.evaluate.errors import MISSED, SPURIOUS, Errors
+from goldgap.evaluate.scores import Evaluation, Score, Scores
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None) -> Table:
+    """The first column to the left, the others, which are numbers, to the right."""
+    made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for index, name in enumerate(columns):
+        made.add_column(name, justify="left" if index == 0 else "right", style=None, header_style="dim")
+    for row in rows:
+        made.add_row(*map(escape, row))
+    return made
+
+
+def show_notes(notes: Notes, when: str) -> None:
+    """Repairs and losses, on the error channel."""
+    if notes.changes:
+        err.print(Text(f"{when}:", style="yellow"))
+        for line in notes.lines():
+            err.print(Text(f"  {line}"), soft_wrap=True)
+
+
+def show_facts(facts: dict[str, str]) -> None:
+    width = max(map(len, facts), default=0)
+    for name, value in facts.items():
+        out.print(Text(f"{name:<{width}}  {value}"))
+
+
+def show_check(check: Check) -> None:
+    show_facts(check.facts)
+    if check.rows:
+        out.print()
+        out.print(table(check.columns, check.rows))
+    show_findings(check.findings)
+
+
+def show_findings(findings: Iterable[Finding]) -> None:
+    for finding in findings:
+        out.print()
+        out.print(Text.assemble((f"{finding.count:,} {finding.what}", "bold")))
+        for example in finding.examples:
+            out.print(Text(f"  {example}"), no_wrap=True, overflow="ellipsis")
+        if finding.count > len(finding.examples):
+            out.print(Text("  ...", style="dim"))
+        out.print(Text(f"  -> {finding.advice}", style="dim"))
+
+
+def show_quality(evaluation: Evaluation) -> None:
+    """Precision, recall and F1 of each type, for whole entities and for their words."""
+    columns = ("", "precision", "recall", "F1", "gold", "predicted")
+    out.print(table(columns, _score_rows(evaluation.strict), title="Entities (same range and type)"))
+    low, high = evaluation.strict.interval
+    if evaluation.samples:
+        out.print(
+            f"95 % interval of F1: {percent(low)} to {percent(high)} "
+            f"({evaluation.samples:,} resamples of {evaluation.documents:,} documents)"
+        )
+    out.print()
+    out.print(table(columns, _score_rows(evaluation.tokens), title="Words (each word of an entity counts)"))
+
+
+def show_evaluation(evaluation: Evaluation) -> None:
+    show_quality(evaluation)
+    out.print()
+    rows = [(match, *_numbers(evaluation.entities[match].micro)) for match in MATCHES]
+    out.print(table(("", "precision", "recall", "F1"), rows, title="Other ways to match"))
+    show_errors(evaluation.errors)
+
+
+def show_errors(errors: Errors) -> None:
+    kinds = [
+        ("right range, wrong type", errors.type),
+        ("right type, wrong range", errors.boundary),
+        ("overlap, both wrong", errors.type_and_boundary),
+        ("missed", errors.missed),
+        ("spurious", errors.spurious),
+    ]
+    out.print()
+    out.print(table(("", ""), [(name, f"{count:,}") for name, count in kinds], title="Errors"))
+    golds = sorted({gold for gold, _ in errors.confusion} - {SPURIOUS})
+    predictions = sorted({predicted for _, predicted in errors.confusion} - {MISSED})
+    if not golds and not predictions:
+        return
+    columns = [*predictions, MISSED]
+    rows = [(gold, *(f"{errors.confusion[gold, column]:,}" for column in columns)) for gold in [*golds, SPURIOUS]]
+    rows[-1] = (*rows[-1][:-1], "-")
+    out.print()
+    out.print(table(("gold \\ predicted", *columns), rows, title="Confusion"))
+
+
+def percent(value: float) -> str:
+    return f"{100 * value:.2f}"
+
+
+def _numbers(score: Score) -> tuple[str, str, str]:
+    return percent(score.precision), percent(score.recall), percent(score.f1)
+
+
+def _score_rows(scores: Scores) -> list[tuple[str, ...]]:
+    named = [*scores.per_type.items(), ("all (micro)", scores.micro)]
+    rows: list[tuple[str, ...]] = [
+        (name, *_numbers(score), f"{score.counts.gold:,}", f"{score.counts.predicted:,}") for name, score in named
+    ]
+    return [*rows, ("mean of types", "", "", percent(scores.macro_f1), "", "")]

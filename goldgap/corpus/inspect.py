@@ -1,0 +1,179 @@
+"""What is in a corpus, what is suspicious, what a model would lose."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from goldgap.core.corpus import Corpus
+from goldgap.core.document import Document, Entity, Range
+from goldgap.core.findings import Check, Finding
+from goldgap.corpus.words import word_spans, words_of
+
+WIDE = 10
+"""Entities of more words than this are out of reach of a span model with its usual limit."""
+COLUMNS = ("type", "entities", "surfaces", "words", "widest")
+
+
+def inspect(corpus: Corpus, others: Sequence[tuple[str, Corpus]] = ()) -> Check:
+    """Counts by type, and every finding about the corpus itself; `others` are further splits, by name."""
+    words = [words_of(document) for document in corpus]
+    widths, cut = _widths(corpus, words)
+    findings = [
+        Finding.of(
+            "entities that begin or end inside a word", cut, "move the offsets, or give the corpus its own tokens"
+        ),
+        _wide(corpus, words),
+        _edges(corpus),
+        _nested(corpus),
+        _twice(corpus),
+        _rare_labels(corpus),
+        Finding.of(
+            "documents with the same text as an earlier one",
+            list(_duplicates(corpus, [])),
+            "repeats count twice in scores; remove them unless they are meant",
+        ),
+        *(
+            Finding.of(
+                f"documents that also stand in {name}",
+                list(_duplicates(corpus, other)),
+                "a score on text that was trained on says nothing; remove them from one side",
+            )
+            for name, other in others
+        ),
+        *(
+            Finding(what, tally.count, tuple(tally.examples), "decided while reading; --strict makes it an error")
+            for what, tally in corpus.notes.changes.items()
+        ),
+    ]
+    return Check(
+        _facts(corpus, words), COLUMNS, _rows(corpus, widths), [finding for finding in findings if finding.count]
+    )
+
+
+def place(document: Document, start: int, end: int, *, context: int = 20) -> str:
+    """A range in its context, with the id of the document."""
+    before, after = document.text[max(0, start - context) : start], document.text[end : end + context]
+    return f"{document.id}: " + " ".join(f"{before}[{document.text[start:end]}]{after}".split())
+
+
+def _facts(corpus: Corpus, words: list[tuple[Range, ...]]) -> dict[str, str]:
+    count, total = len(corpus), sum(map(len, words))
+    without = sum(not document.entities for document in corpus)
+    complete = sum(document.complete is True and not document.unknown for document in corpus)
+    facts = {
+        "documents": f"{count:,}",
+        "words": f"{total:,} ({total / count:.1f} a document)",
+        "entities": f"{corpus.entity_count:,} ({corpus.entity_count / count:.2f} a document)",
+        "documents without entity": f"{without:,} ({100 * without / count:.1f} %)",
+        "completely annotated": f"{complete:,} documents; elsewhere the rest is unknown",
+    }
+    dropped = sum(len(document.dropped) for document in corpus)
+    if dropped:
+        facts["dropped by mask"] = f"{dropped:,}"
+    return facts | corpus.notes.facts
+
+
+def _widths(corpus: Corpus, words: list[tuple[Range, ...]]) -> tuple[dict[str, list[int]], list[str]]:
+    """Widths in words by type, and the entities that cut through a word."""
+    widths: dict[str, list[int]] = defaultdict(list)
+    cut = []
+    for document, tokens in zip(corpus, words, strict=True):
+        spans = word_spans(tokens, [(entity.start, entity.end) for entity in document.entities])
+        for entity, span in zip(document.entities, spans, strict=True):
+            if span is None:
+                cut.append(place(document, entity.start, entity.end))
+            else:
+                widths[entity.label].append(span[1] - span[0])
+    return widths, cut
+
+
+def _rows(corpus: Corpus, widths: dict[str, list[int]]) -> list[tuple[str, ...]]:
+    surfaces: dict[str, set[str]] = defaultdict(set)
+    counts: Counter[str] = Counter()
+    for document in corpus:
+        for entity in document.entities:
+            counts[entity.label] += 1
+            surfaces[entity.label].add(document.surface(entity))
+    rows: list[tuple[str, ...]] = []
+    for label, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        here = widths.get(label, [])
+        mean = f"{sum(here) / len(here):.2f}" if here else "-"
+        rows.append((label, f"{count:,}", f"{len(surfaces[label]):,}", mean, str(max(here, default=0))))
+    return rows
+
+
+def _wide(corpus: Corpus, words: list[tuple[Range, ...]]) -> Finding:
+    wide = [
+        place(document, entity.start, entity.end)
+        for document, tokens in zip(corpus, words, strict=True)
+        for entity, span in zip(
+            document.entities, word_spans(tokens, [(e.start, e.end) for e in document.entities]), strict=True
+        )
+        if span is not None and span[1] - span[0] > WIDE
+    ]
+    return Finding.of(
+        f"entities of more than {WIDE} words",
+        wide,
+        "a span model with its usual width never finds them; raise max_width or check them",
+    )
+
+
+def _edges(corpus: Corpus) -> Finding:
+    loose = [
+        place(document, entity.start, entity.end)
+        for document, entity in _entities(corpus)
+        if document.surface(entity) != document.surface(entity).strip()
+    ]
+    return Finding.of("entities with white space at an edge", loose, "trim the offsets")
+
+
+def _nested(corpus: Corpus) -> Finding:
+    inside = [
+        place(document, entity.start, entity.end) for document in corpus for entity in _overlapping(document.entities)
+    ]
+    return Finding.of(
+        "entities that overlap another one", inside, "fine for nested corpora; token files and flat decoding lose them"
+    )
+
+
+def _overlapping(entities: Iterable[Entity]) -> Iterator[Entity]:
+    """Every entity that begins before an earlier or wider one ends."""
+    reach = 0
+    for entity in sorted(entities, key=lambda entity: (entity.start, -entity.end)):
+        if entity.start < reach:
+            yield entity
+        reach = max(reach, entity.end)
+
+
+def _twice(corpus: Corpus) -> Finding:
+    twice = [
+        place(document, *key[:2])
+        for document in corpus
+        for key, count in Counter(entity.key for entity in document.entities).items()
+        if count > 1
+    ]
+    return Finding.of("entities that stand twice in their document", twice, "scores count them once")
+
+
+def _rare_labels(corpus: Corpus) -> Finding:
+    counts = Counter(entity.label for _, entity in _entities(corpus))
+    once = sorted(label for label, count in counts.items() if count == 1)
+    return Finding.of("types that occur once", once, "a slip of the pen? nothing can be learned from one example")
+
+
+def _duplicates(corpus: Corpus, other: Iterable[Document]) -> Iterator[str]:
+    """Documents whose text stands in `other`, or earlier in the corpus itself when `other` is empty."""
+    first = {document.text: document.id for document in other}
+    alone = not first
+    for document in corpus:
+        if document.text in first:
+            yield f"{document.id} = {first[document.text]}: {document.text[:50]}"
+        elif alone:
+            first[document.text] = document.id
+
+
+def _entities(corpus: Corpus) -> Iterator[tuple[Document, Entity]]:
+    for document in corpus:
+        for entity in document.entities:
+            yield document, entity

@@ -1,0 +1,159 @@
+"""Is the dictionary any good for this text? What it never finds, finds too often, or cannot decide."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from goldgap.core.corpus import Corpus
+from goldgap.core.findings import Check, Finding
+from goldgap.corpus.words import words_of
+from goldgap.distant.annotate import Annotated, Usage
+from goldgap.distant.dictionary import Dictionary
+
+VERY_SHORT = 2
+OVER_MATCHED_SHARE = 0.01
+OVER_MATCHED_LEAST = 5
+COLUMNS = ("type", "entries", "used", "matches")
+
+
+def audit(annotated: Annotated, dictionary: Dictionary) -> Check:
+    """Facts, a row for each type, and findings with counts and examples, of the dictionary in this corpus."""
+    usage = annotated.usage
+    findings = [
+        _common_words(annotated.corpus, dictionary, usage),
+        _over_matched(dictionary, usage),
+        _ambiguous(dictionary, usage),
+        _conflicts(dictionary, usage),
+        _short(dictionary, usage),
+        _never(dictionary, usage),
+    ]
+    return Check(
+        _facts(annotated, dictionary), COLUMNS, _rows(dictionary, usage), [item for item in findings if item.count]
+    )
+
+
+def _facts(annotated: Annotated, dictionary: Dictionary) -> dict[str, str]:
+    corpus, usage = annotated.corpus, annotated.usage
+    words = sum(len(words_of(document)) for document in corpus)
+    covered = sum(
+        entity.start < end and start < entity.end
+        for document in corpus
+        if document.entities
+        for start, end in words_of(document)
+        for entity in document.entities
+    )
+    with_match = sum(bool(document.entities) for document in corpus)
+    used = sum(count > 0 for count in usage.used.values())
+    return {
+        "documents with a match": f"{with_match:,} of {len(corpus):,} ({100 * with_match / len(corpus):.1f} %)",
+        "words labelled": f"{covered:,} of {words:,} ({100 * covered / max(words, 1):.1f} %)",
+        "entries used": f"{used:,} of {len(dictionary):,} ({100 * used / len(dictionary):.1f} %)",
+    } | dictionary.notes.facts
+
+
+def _rows(dictionary: Dictionary, usage: Usage) -> list[tuple[str, ...]]:
+    entries, used, matches = Counter[str](), Counter[str](), Counter[str]()
+    for number, entry in enumerate(dictionary):
+        entries[entry.label] += 1
+        used[entry.label] += usage.used[number] > 0
+        matches[entry.label] += usage.used[number]
+    return [(label, f"{entries[label]:,}", f"{used[label]:,}", f"{matches[label]:,}") for label in dictionary.labels]
+
+
+def _common_words(corpus: Corpus, dictionary: Dictionary, usage: Usage) -> Finding:
+    """Capitalised one-word entries whose word stands mostly in lower case in this very text."""
+    counts: Counter[str] = Counter()
+    for document in corpus:
+        counts.update(document.text[start:end] for start, end in words_of(document))
+    names: Counter[str] = Counter()
+    lowered: dict[int, int] = {}
+    for number, entry in enumerate(dictionary):
+        lower = entry.surface.lower()
+        if lower != entry.surface and " " not in lower and usage.used[number]:
+            names[entry.label] += 1
+            if counts[lower] > counts[entry.surface]:
+                lowered[number] = counts[lower]
+    of_label = Counter(dictionary.entries[number].label for number in lowered)
+    # Where most entries of a type stand in lower case in the text (diseases), capitals mean nothing in this dictionary.
+    suspects = {
+        number: count
+        for number, count in lowered.items()
+        if of_label[dictionary.entries[number].label] <= names[dictionary.entries[number].label] / 2
+    }
+    return _listed(
+        "entries that are mostly a lower-case word in this text",
+        dictionary,
+        suspects,
+        "give them the third column `exact`, or remove them",
+        lambda number: f"{suspects[number]:,} in lower case; {usage.example[number]}",
+    )
+
+
+def _over_matched(dictionary: Dictionary, usage: Usage) -> Finding:
+    least = max(OVER_MATCHED_LEAST, OVER_MATCHED_SHARE * usage.used.total())
+    return _listed(
+        f"entries with at least {100 * OVER_MATCHED_SHARE:.0f} % of all matches",
+        dictionary,
+        {number: count for number, count in usage.used.items() if count >= least},
+        "a few entries decide the labels: make sure that these are right",
+        lambda number: f"{usage.used[number]:,} matches; {usage.example[number]}",
+    )
+
+
+def _ambiguous(dictionary: Dictionary, usage: Usage) -> Finding:
+    examples = []
+    for numbers, count in sorted(usage.ambiguous.items(), key=lambda item: (-item[1], item[0])):
+        labels = ", ".join(dict.fromkeys(dictionary.entries[number].label for number in numbers))
+        examples.append(f"{dictionary.entries[numbers[0]].surface}: {labels} ({count:,})")
+    return Finding.of(
+        "matches with several types",
+        examples,
+        "settled by --ambiguous (first, drop or all)",
+        count=usage.ambiguous.total(),
+    )
+
+
+def _conflicts(dictionary: Dictionary, usage: Usage) -> Finding:
+    return _listed(
+        "matches that lost to one they partly overlap",
+        dictionary,
+        dict(usage.conflicts),
+        "the earlier match won; keep both with --overlapping",
+        lambda number: f"{usage.conflicts[number]:,} lost",
+        count=usage.conflicts.total(),
+    )
+
+
+def _short(dictionary: Dictionary, usage: Usage) -> Finding:
+    return _listed(
+        f"entries of at most {VERY_SHORT} characters that matched",
+        dictionary,
+        {n: usage.used[n] for n, entry in enumerate(dictionary) if len(entry.surface) <= VERY_SHORT and usage.used[n]},
+        "short names are often something else: check them",
+        lambda number: f"{usage.used[number]:,} matches; {usage.example[number]}",
+    )
+
+
+def _never(dictionary: Dictionary, usage: Usage) -> Finding:
+    found = usage.used.keys() | usage.covered.keys() | usage.conflicts.keys()
+    found |= {number for numbers in usage.ambiguous for number in numbers}
+    never = [f"{entry.surface} ({entry.label})" for n, entry in enumerate(dictionary) if n not in found]
+    return Finding.of(
+        "entries that never match", never, "not in this text, or written otherwise: check case, spacing and spelling"
+    )
+
+
+def _listed(
+    what: str,
+    dictionary: Dictionary,
+    counts: dict[int, int],
+    advice: str,
+    detail: Callable[[int], str],
+    *,
+    count: int | None = None,
+) -> Finding:
+    """A finding about entries, those with the highest count first."""
+    ordered = sorted(counts, key=lambda number: (-counts[number], number))
+    examples = [f"{dictionary.entries[n].surface} ({dictionary.entries[n].label}): {detail(n)}" for n in ordered]
+    return Finding.of(what, examples, advice, count=count)

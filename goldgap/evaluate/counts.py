@@ -1,0 +1,174 @@
+"""Counting predictions against gold, per document and type: sets of entities, free of order, nested or not."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from goldgap.core.corpus import Corpus
+from goldgap.core.document import Document
+from goldgap.core.errors import InputError
+from goldgap.corpus.words import words_of
+
+Key = tuple[int, int, str]
+Match = Literal["strict", "start", "end", "loose"]
+MATCHES: tuple[Match, ...] = ("strict", "start", "end", "loose")
+
+
+class Counts(NamedTuple):
+    """Matched pairs, predicted entities, gold entities."""
+
+    tp: int = 0
+    predicted: int = 0
+    gold: int = 0
+
+
+class Pair(NamedTuple):
+    """The gold and the predicted entities of one document, without repeats."""
+
+    gold: frozenset[Key]
+    predicted: frozenset[Key]
+
+
+TypeCounts = dict[str, Counts]
+"""Counts of one document, by type."""
+
+
+def pair_up(gold: Corpus, predicted: Corpus) -> list[tuple[Document, Document]]:
+    """Each gold document with the prediction of the same id; both corpora must hold the same documents."""
+    by_id = {document.id: document for document in predicted}
+    missing = [document.id for document in gold if document.id not in by_id]
+    extra = by_id.keys() - {document.id for document in gold}
+    if missing or extra:
+        listed = ", ".join(repr(name) for name in (missing or sorted(extra))[:3])
+        side = "no prediction for" if missing else "predictions for unknown"
+        raise InputError(
+            f"{side} {len(missing or extra)} of {len(gold)} documents (ids {listed}); "
+            "both files must hold the same documents"
+        )
+    pairs = [(document, by_id[document.id]) for document in gold]
+    for one, other in pairs:
+        if one.text != other.text:
+            at = next((i for i, (a, b) in enumerate(zip(one.text, other.text, strict=False)) if a != b), None)
+            where = (
+                "in length"
+                if at is None
+                else f"at character {at}: {one.text[at : at + 20]!r}, {other.text[at : at + 20]!r}"
+            )
+            raise InputError(f"document {one.id!r} has different texts in the two files: they differ {where}")
+    return pairs
+
+
+def keys(document: Document) -> frozenset[Key]:
+    return frozenset(entity.key for entity in document.entities)
+
+
+def token_keys(document: Document, words: Sequence[tuple[int, int]]) -> frozenset[Key]:
+    """One key for each word and each type of an entity that touches it: token-level scores are scores of these."""
+    return frozenset(
+        (start, end, entity.label)
+        for entity in document.entities
+        for start, end in words
+        if entity.start < end and start < entity.end
+    )
+
+
+def entity_pairs(documents: Iterable[tuple[Document, Document]]) -> list[Pair]:
+    return [Pair(keys(gold), keys(predicted)) for gold, predicted in documents]
+
+
+def token_pairs(documents: Iterable[tuple[Document, Document]]) -> list[Pair]:
+    """The same as pairs of words and types; the words are the gold document's."""
+    pairs = []
+    for gold, predicted in documents:
+        words = words_of(gold)
+        pairs.append(Pair(token_keys(gold, words), token_keys(predicted, words)))
+    return pairs
+
+
+def count(pair: Pair, match: Match) -> TypeCounts:
+    """Counts by type of one document.
+
+    strict: same start, end and type. start, end: same type and that boundary (003 Table 8). loose: same type and at
+    least one common character, each entity in at most one pair.
+    """
+    gold, predicted = _by_label(pair.gold), _by_label(pair.predicted)
+    return {
+        label: Counts(_MATCHED[match](gold[label], predicted[label]), len(predicted[label]), len(gold[label]))
+        for label in gold.keys() | predicted.keys()
+    }
+
+
+def _by_label(entities: Iterable[Key]) -> defaultdict[str, list[Key]]:
+    grouped: defaultdict[str, list[Key]] = defaultdict(list)
+    for entity in entities:
+        grouped[entity[2]].append(entity)
+    return grouped
+
+
+def _common(part: Callable[[Key], Hashable]) -> Callable[[list[Key], list[Key]], int]:
+    def matched(gold: list[Key], predicted: list[Key]) -> int:
+        return (Counter(map(part, gold)) & Counter(map(part, predicted))).total()
+
+    return matched
+
+
+def _exact(gold: list[Key], predicted: list[Key]) -> int:
+    return len(set(gold).intersection(predicted))
+
+
+def _loose(gold: list[Key], predicted: list[Key]) -> int:
+    """The most pairs of overlapping entities in which each entity stands once."""
+    if len(gold) == len(predicted) == _exact(gold, predicted):
+        return len(gold)
+    return sum(_most_pairs(*group) for group in _touching(gold, predicted))
+
+
+def _touching(gold: list[Key], predicted: list[Key]) -> Iterator[tuple[list[Key], list[Key]]]:
+    """Groups of entities that hang together by overlaps; entities of different groups have nothing in common."""
+    group: tuple[list[Key], list[Key]] = ([], [])
+    reach = 0
+    for entity, side in sorted([(entity, 0) for entity in gold] + [(entity, 1) for entity in predicted]):
+        if entity[0] >= reach:
+            yield group
+            group = ([], [])
+        group[side].append(entity)
+        reach = max(reach, entity[1])
+    yield group
+
+
+def _most_pairs(gold: list[Key], predicted: list[Key]) -> int:
+    """Size of the largest matching between overlapping entities, by augmenting paths found breadth first."""
+    partners = [[i for i, g in enumerate(gold) if g[0] < p[1] and p[0] < g[1]] for p in predicted]
+    taken_by: dict[int, int] = {}  # gold -> predicted
+    holds: dict[int, int] = {}  # predicted -> gold
+    for root in range(len(predicted)):
+        came_from: dict[int, int] = {}  # gold -> predicted that reached it
+        queue = [root]
+        for one in queue:
+            for other in partners[one]:
+                if other not in came_from:
+                    came_from[other] = one
+                    if other in taken_by:
+                        queue.append(taken_by[other])
+                        continue
+                    step: int | None = other
+                    while step is not None:  # turn the path around
+                        mover = came_from[step]
+                        given_up = holds.get(mover)
+                        taken_by[step], holds[mover] = mover, step
+                        step = given_up
+                    break
+            else:
+                continue
+            break
+    return len(holds)
+
+
+_MATCHED: dict[Match, Callable[[list[Key], list[Key]], int]] = {
+    "strict": _exact,
+    "start": _common(lambda key: key[0]),
+    "end": _common(lambda key: key[1]),
+    "loose": _loose,
+}

@@ -1,0 +1,1 @@
+"""Reports for people, from the same values that go into JSON."""
