@@ -19,8 +19,8 @@ def demo(
     """
     import json
 
+    from goldgap import Corpus
     from goldgap.cli.show import out, show_check, show_quality
-    from goldgap.core.corpus import Corpus
     from goldgap.core.files import write_atomic
     from goldgap.demo import DICTIONARY, TRAIN
     from goldgap.distant.annotate import annotate

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from goldgap.core.corpus import Corpus
+if TYPE_CHECKING:
+    from goldgap import Corpus
 
 
 class OnErrorChoice(StrEnum):
@@ -66,11 +67,12 @@ class Reading:
 
     def read(self, path: Path, **more: Any) -> Corpus:
         """The corpus at `path`; what was assumed or repaired is told on the error channel."""
+        from goldgap import Corpus
+        from goldgap.cli.show import show_notes
+
         corpus = Corpus.read(path, **{**self.options, **more})
         if self.strict:
             corpus.notes.refuse_changes()
-        from goldgap.cli.show import show_notes
-
         show_notes(corpus.notes, f"while reading {path}")
         return corpus
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -22,11 +23,14 @@ class Settings(BaseModel):
 
 S = TypeVar("S", bound=Settings)
 
+ERRORS_SHOWN = 5
+
 
 def load(kind: type[S], values: dict[str, Any], *, where: Path | str | None = None) -> S:
     """Settings of `kind` from plain values, or an error that names the key."""
     try:
-        return kind.model_validate(values)
+        # By way of JSON, where strict means: an array becomes a tuple, a string a path, but never a number.
+        return kind.model_validate_json(json.dumps(values, default=str))
     except ValidationError as error:
         raise ConfigError("; ".join(_sentences(kind, error)), path=where) from None
 
@@ -35,7 +39,7 @@ def read_toml(kind: type[S], path: Path) -> S:
     """Settings of `kind` from a TOML file."""
     try:
         values = tomllib.loads(read_text(path, limit=1 << 20))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: also a number of more digits than Python reads
         raise ConfigError(f"not TOML: {error}", path=path) from None
     return load(kind, values, where=path)
 
@@ -46,7 +50,9 @@ def to_toml(settings: Settings) -> str:
 
 
 def _sentences(kind: type[Settings], error: ValidationError) -> list[str]:
-    return [_sentence(kind, item["loc"], item["type"], item["msg"], item["input"]) for item in error.errors()]
+    errors = error.errors(include_url=False, include_context=False)
+    shown = [_sentence(kind, item["loc"], item["type"], item["msg"], item["input"]) for item in errors[:ERRORS_SHOWN]]
+    return shown if len(errors) <= ERRORS_SHOWN else [*shown, f"and {len(errors) - ERRORS_SHOWN:,} more"]
 
 
 def _sentence(kind: type[Settings], place: tuple[int | str, ...], what: str, message: str, found: object) -> str:
@@ -54,15 +60,22 @@ def _sentence(kind: type[Settings], place: tuple[int | str, ...], what: str, mes
     if what == "extra_forbidden":
         group = _group(kind, place[:-1])
         return unknown_name("setting", key, [".".join([*map(str, place[:-1]), name]) for name in group.model_fields])
+    if what == "missing":
+        return f"{key} is missing, and it has no default"
     expected = message[0].lower() + message[1:]
-    return f"{key} = {found!r}: {expected}"
+    return f"{key} = {found!r}: {expected}" if key else expected
 
 
 def _group(kind: type[Settings], place: tuple[int | str, ...]) -> type[Settings]:
     """The settings class that a place inside nested settings belongs to."""
     for name in place:
         field = kind.model_fields.get(str(name))
-        if field is None or not isinstance(field.annotation, type) or not issubclass(field.annotation, Settings):
-            break
-        kind = field.annotation
+        kind = _settings_in(field.annotation) or kind if field is not None else kind
     return kind
+
+
+def _settings_in(annotation: object) -> type[Settings] | None:
+    """The settings class in an annotation: itself, or inside an optional or a list."""
+    if isinstance(annotation, type) and issubclass(annotation, Settings):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _settings_in(part))), None)

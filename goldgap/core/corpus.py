@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from goldgap.core.document import Document
 from goldgap.core.errors import ConfigError, CorpusError, InputError
@@ -15,6 +15,7 @@ from goldgap.core.registry import Registry, unknown_name
 
 OnError = Literal["error", "repair", "skip"]
 TagRule = Literal["lenient", "strict"]
+Join = Literal["auto", "space", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class ReadOptions:
     separator: str | None = None
     token_column: int = 0
     label_column: int = -1
-    join: Literal["auto", "space", "none"] = "auto"
+    join: Join = "auto"
     complete: bool | None = None
 
 
@@ -137,6 +138,11 @@ def _options(given: dict[str, object]) -> ReadOptions:
     for name in given:
         if name not in known:
             raise ConfigError(unknown_name("read option", name, known))
+    for name, kind in (("on_error", OnError), ("rule", TagRule), ("join", Join)):
+        if name in given and given[name] not in get_args(kind):
+            raise ConfigError(f"{name} is {given[name]!r}, expected one of {', '.join(get_args(kind))}")
+    if given.get("separator") == "":
+        raise ConfigError("separator is '', expected tab, space or the string between two columns")
     return ReadOptions(**given)  # type: ignore[arg-type]
 
 

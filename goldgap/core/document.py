@@ -105,6 +105,9 @@ def _problems(document: Document) -> Iterator[str]:
                 yield f"{kind} {entity!r}: {problem}"
             elif entity.score is not None and not math.isfinite(entity.score):
                 yield f"{kind} {entity!r}: the score is not a finite number"
+    for label in () if isinstance(document.complete, bool) else document.complete:
+        if problem := label_problem(label):
+            yield f"complete: {problem}"
     for rejected in document.rejected:
         problem = _range_problem(rejected.start, rejected.end, length)
         if problem or (rejected.label is not None and (problem := label_problem(rejected.label))):

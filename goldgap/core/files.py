@@ -8,7 +8,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO
@@ -71,19 +71,20 @@ def decode_utf8(data: bytes, path: Path) -> str:
 def write_atomic(path: Path) -> Iterator[IO[str]]:
     """A UTF-8 text file that appears under its name only when it is complete and on disk."""
     _check_target(path)
-    temporary = path.with_name(f".tmp-{path.name}-{os.getpid()}")
+    target = Path(os.path.realpath(path))  # a link stays a link: the file that it points to is replaced
+    temporary = target.with_name(f".tmp-{target.name}-{os.getpid()}")
     try:
         with temporary.open("w", encoding="utf-8", newline="\n") as handle:
             yield handle
             handle.flush()
             os.fsync(handle.fileno())
-        os.replace(temporary, path)
-        _sync_directory(path.parent)
+        os.replace(temporary, target)
+        _sync_directory(target.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        _discard(temporary)
         raise _write_failed(path, error) from error
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        _discard(temporary)
         raise
 
 
@@ -93,7 +94,7 @@ def commit_directory(path: Path) -> Iterator[Path]:
 
     A crash at any instant leaves either nothing under the name or the complete directory.
     """
-    if path.exists():
+    if os.path.lexists(path):
         raise InputError("exists already; name a new folder, or remove this one first", path=path)
     _check_target(path)
     temporary = path.with_name(f".tmp-{path.name}-{os.getpid()}")
@@ -102,10 +103,13 @@ def commit_directory(path: Path) -> Iterator[Path]:
         temporary.mkdir()
         yield temporary
         names = _relative_files(temporary)
+        if MANIFEST in names:
+            raise ValueError(f"{MANIFEST} is the name of the manifest; give this file another one")
         for name in names:
-            _sync_file(temporary / name)
+            _sync_file(safe_join(temporary, name))
         _write_manifest(temporary, names)
-        _sync_directory(temporary)
+        for folder, _, _ in os.walk(temporary):
+            _sync_directory(Path(folder))
         os.rename(temporary, path)
         _sync_directory(path.parent)
     except OSError as error:
@@ -118,18 +122,23 @@ def commit_directory(path: Path) -> Iterator[Path]:
 
 def verify_directory(path: Path) -> list[str]:
     """The names in a committed directory, once every file was found to be as its manifest says."""
-    text = read_text(path / MANIFEST, limit=64 << 20)
     try:
-        manifest = json.loads(text)
-        entries = dict(manifest["files"])
-        sizes = {name: int(entry["bytes"]) for name, entry in entries.items()}
-        hashes = {name: str(entry["sha256"]) for name, entry in entries.items()}
-        stated, supported = manifest["sha256"], manifest["format"] == MANIFEST_FORMAT
-    except (ValueError, KeyError, TypeError, RecursionError):
+        data = read_bytes(safe_join(path, MANIFEST), limit=64 << 20)
+    except InputError as error:
+        raise IntegrityError(error.message, path=error.path) from None
+    try:
+        manifest = json.loads(data)
+        version, files = manifest["format"], manifest["files"]
+        sizes = {name: int(entry["bytes"]) for name, entry in files.items()}
+        hashes = {name: str(entry["sha256"]) for name, entry in files.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise IntegrityError("not a manifest of goldgap, or an altered one", path=path / MANIFEST) from None
-    if not supported:
-        raise IntegrityError(f"format {manifest['format']!r}, expected {MANIFEST_FORMAT}", path=path / MANIFEST)
-    if stated != _digest_of_entries(entries) or text != _manifest_text(entries):
+    if isinstance(version, int) and version != MANIFEST_FORMAT:
+        raise IntegrityError(f"format {version}, expected {MANIFEST_FORMAT}", path=path / MANIFEST)
+    entries: dict[str, dict[str, object]] = {
+        name: {"sha256": hashes[name], "bytes": sizes[name]} for name in sorted(files)
+    }
+    if data != _manifest_text(entries).encode():
         raise IntegrityError("altered: it does not match its own checksum", path=path / MANIFEST)
     foreign = sorted(set(_relative_files(path)) - set(entries) - {MANIFEST})
     if foreign:
@@ -140,7 +149,7 @@ def verify_directory(path: Path) -> list[str]:
             raise IntegrityError(f"{name} is missing", path=path)
         if file.stat().st_size != sizes[name] or sha256(file) != hashes[name]:
             raise IntegrityError(f"{name} was altered: its bytes are not those the manifest lists", path=path)
-    return sorted(entries)
+    return list(entries)
 
 
 def safe_join(root: Path, name: str) -> Path:
@@ -155,9 +164,14 @@ def safe_join(root: Path, name: str) -> Path:
         or PureWindowsPath(name).drive != ""
     )
     joined = root.joinpath(*parts) if not bad else root
-    if bad or not joined.resolve().is_relative_to(root.resolve()):
+    try:
+        inside = not bad and joined.resolve().is_relative_to(root.resolve())
+        special = inside and joined.exists() and not (joined.is_file() or joined.is_dir())
+    except (OSError, ValueError, RuntimeError):  # a name too long or not encodable, links in a circle
+        inside = special = False
+    if not inside:
         raise IntegrityError(f"{name!r} is not a name inside this folder", path=root)
-    if joined.exists() and not (joined.is_file() or joined.is_dir()):
+    if special:
         raise IntegrityError(f"{name!r} is a device, pipe or socket", path=root)
     return joined
 
@@ -165,10 +179,13 @@ def safe_join(root: Path, name: str) -> Path:
 def remove_stale(parent: Path) -> list[Path]:
     """Remove what writers that no longer run left behind in `parent`, and return it."""
     stale = []
-    for leftover in parent.glob(".tmp-*"):
+    for leftover in sorted(parent.glob(".tmp-*-*")):
         pid = leftover.name.rpartition("-")[2]
-        if pid.isdigit() and not _alive(int(pid)):
-            shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
+        if pid.isdecimal() and not _alive(int(pid)):
+            if leftover.is_dir() and not leftover.is_symlink():
+                shutil.rmtree(leftover)
+            else:
+                leftover.unlink()
             stale.append(leftover)
     return stale
 
@@ -198,6 +215,12 @@ def _relative_files(directory: Path) -> list[str]:
     return sorted(p.relative_to(directory).as_posix() for p in directory.rglob("*") if not p.is_dir() or p.is_symlink())
 
 
+def _discard(temporary: Path) -> None:
+    # Where the file could not even be created, removing it fails as well, and the first error is the one to tell.
+    with suppress(OSError):
+        temporary.unlink()
+
+
 def _sync_file(path: Path) -> None:
     with path.open("rb") as handle:
         os.fsync(handle.fileno())
@@ -212,9 +235,12 @@ def _sync_directory(path: Path) -> None:
 
 
 def _check_target(path: Path) -> None:
-    if path.is_dir():
+    # os.path answers False where Path.is_dir raises (a name too long, no permission): then opening says why.
+    if os.path.isdir(path):
         raise InputError("a folder, expected the name of a file to write", path=path)
-    if not path.parent.is_dir():
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise InputError("a device, pipe or socket, expected the name of a file to write", path=path)
+    if not os.path.isdir(path.parent):
         raise InputError(f"the folder {path.parent} does not exist; create it first", path=path)
 
 
@@ -241,6 +267,6 @@ def _alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:
+    except (PermissionError, OverflowError):  # somebody else's process; a number that is no pid, so nothing of ours
         return True
     return True

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from goldgap.core.document import Document, label_problem
-from goldgap.core.errors import DocumentError
+from goldgap.core.errors import DocumentError, UnknownNameError
+from goldgap.core.registry import unknown_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class Labels:
         return cls.of(names)
 
     def index(self, name: str) -> int:
+        if name not in self.types:
+            raise UnknownNameError(unknown_name("label", name, self.types))
         return self.types.index(name)
 
     def __iter__(self) -> Iterator[str]:

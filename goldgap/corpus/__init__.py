@@ -1,5 +1,6 @@
-"""Read and write corpora. Importing this registers every format."""
+"""Read and write corpora. Importing this registers every format that Corpus.read knows."""
 
+from goldgap.core.corpus import Corpus
 from goldgap.corpus import brat, conll, jsonl, pubtator, text
 
-__all__ = ["brat", "conll", "jsonl", "pubtator", "text"]
+__all__ = ["Corpus", "brat", "conll", "jsonl", "pubtator", "text"]

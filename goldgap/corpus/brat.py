@@ -12,7 +12,7 @@ from goldgap.core.files import commit_directory, read_text, safe_join
 from goldgap.core.notes import Notes
 from goldgap.corpus.lines import read_lines
 
-_ENTITY = re.compile(r"(T\S*)\t(\S+) (\d+ \d+(?:;\d+ \d+)*)(?:\t(.*))?")
+_ENTITY = re.compile(r"(T\S*)\t(\S+) ([0-9]{1,12} [0-9]{1,12}(?:;[0-9]{1,12} [0-9]{1,12})*)(?:\t(.*))?")
 _OTHER_KINDS = {
     "R": "relation",
     "E": "event",
@@ -39,17 +39,19 @@ def write(documents: list[Document], path: Path, options: WriteOptions, notes: N
     """A new folder with a pair of files a document."""
     with commit_directory(path) as folder:
         for document in documents:
-            if "/" in document.id or document.id.startswith("."):
+            if not document.id or "/" in document.id or document.id.startswith("."):
                 raise InputError(
                     f"the document id {document.id!r} cannot be the name of a file; write .jsonl instead", path=path
                 )
             with safe_join(folder, f"{document.id}.txt").open("w", encoding="utf-8", newline="") as handle:
-                handle.write(document.text)
+                handle.write(document.text.replace("\0", " "))
+            if "\0" in document.text:
+                notes.change("NUL inside a text (written as a blank)", document.id)
             with safe_join(folder, f"{document.id}.ann").open("w", encoding="utf-8", newline="\n") as handle:
                 for number, entity in enumerate(document.entities, 1):
                     if re.search(r"\s", entity.label):
                         raise InputError(f"brat takes no white space in a label, found {entity.label!r}", path=path)
-                    surface = re.sub(r"[\r\n\t]", " ", document.surface(entity))
+                    surface = re.sub(r"[\r\n\t\0]", " ", document.surface(entity))
                     handle.write(f"T{number}\t{entity.label} {entity.start} {entity.end}\t{surface}\n")
             if document.complete or document.rejected or document.unknown or document.dropped or document.tokens:
                 notes.change("tokens, completeness and rejected spans, which brat cannot hold (left out)", document.id)
@@ -80,7 +82,7 @@ def _document(annotation: Path, options: ReadOptions, notes: Notes) -> Document:
 def _entity(line: str, text: str, options: ReadOptions, notes: Notes, where: str) -> Entity:
     found = _ENTITY.fullmatch(line)
     if found is None:
-        raise InputError(f"{line!r}, expected T1<TAB>LABEL START END<TAB>surface")
+        raise InputError(f"{line[:60]!r}, expected T1<TAB>LABEL START END<TAB>surface")
     parts = [tuple(map(int, part.split())) for part in found[3].split(";")]
     start, end = parts[0][0], parts[-1][1]
     if len(parts) > 1:

@@ -14,7 +14,17 @@ from goldgap.core.errors import CorpusError, InputError
 from goldgap.core.files import write_atomic
 from goldgap.core.notes import Notes
 from goldgap.corpus.lines import read_lines
-from goldgap.corpus.tags import OUTSIDE, UNKNOWN, Span, detect, spans_to_tags, split_tag, tags_to_spans
+from goldgap.corpus.tags import (
+    OUTSIDE,
+    UNKNOWN,
+    Span,
+    detect,
+    first_foreign,
+    letters_of,
+    spans_to_tags,
+    split_tag,
+    tags_to_spans,
+)
 from goldgap.corpus.words import CJK, word_spans, words_of
 
 _DOCSTART = "-DOCSTART-"
@@ -26,8 +36,8 @@ _ID_COMMENT = re.compile(r"#\s*(?:sent_)?id\s*=\s*(.*\S)")
 class _Sentence:
     """Rows of one sentence before its tags are understood; tags[i] holds several in a cell with several labels."""
 
-    line: int
     id: str | None = None
+    lines: list[int] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     tags: list[list[str]] = field(default_factory=list)
 
@@ -92,7 +102,7 @@ def _sentences(path: Path, lines: list[str], options: ReadOptions, notes: Notes)
                 yield sentence
             sentence, bad = None, False
             continue
-        sentence = sentence or _Sentence(number)
+        sentence = sentence or _Sentence()
         cells = _cells(line, separator)
         if not sentence.words and _is_comment(line, cells, columns):
             if named := _ID_COMMENT.fullmatch(line.strip()):
@@ -107,6 +117,10 @@ def _sentences(path: Path, lines: list[str], options: ReadOptions, notes: Notes)
                 raise CorpusError(error.message, path=path, line=number) from None
             notes.change(f"sentence with a malformed row ({error.message}; left out)", f"{path}:{number}")
             bad = True
+            continue
+        sentence.lines.append(number)
+        if len(sentence.tags[-1]) > 1:
+            notes.change("several labels in one cell (all kept)", f"{path}:{number}")
 
 
 def _add_row(sentence: _Sentence, cells: list[str], columns: int, first_row: int, options: ReadOptions) -> None:
@@ -160,13 +174,14 @@ def _is_comment(line: str, cells: list[str], columns: int) -> bool:
 
 
 def _scheme(path: Path, sentences: list[_Sentence], options: ReadOptions, notes: Notes) -> str:
-    if options.scheme is not None:
-        scheme = options.scheme
-    else:
-        try:
+    try:
+        if options.scheme is None:
             scheme = detect([tag for cell in sentence.tags for tag in cell] for sentence in sentences)
-        except InputError as error:
-            raise CorpusError(error.message, path=path) from None
+        else:
+            scheme = options.scheme
+            letters_of(scheme)  # refuses an unknown name
+    except InputError as error:
+        raise CorpusError(error.message, path=path) from None
     notes.fact("tag scheme", f"{scheme}, {'detected' if options.scheme is None else 'as given'}, {options.rule} rule")
     return scheme
 
@@ -179,13 +194,14 @@ def _spans(
         try:
             parsed = tags_to_spans(tags, scheme=scheme, rule=options.rule)
         except InputError as error:
-            raise CorpusError(error.message, path=path, line=sentence.line) from None
+            line = sentence.lines[first_foreign([split_tag(tag) for tag in tags], scheme) or 0]
+            raise CorpusError(error.message, path=path, line=line) from None
         spans += parsed.spans
         for index, what in parsed.ill_formed:
             if index == 0 and before is not None and _same_type(before.tags[-1], tags[0]):
                 what = "entity that goes on over a sentence break"
             done = "kept as an entity of its own" if options.rule == "lenient" else "left out by the strict rule"
-            notes.change(f"{what} ({done})", f"{path}:{sentence.line + index}")
+            notes.change(f"{what} ({done})", f"{path}:{sentence.lines[index]}")
     return sorted(spans)
 
 
@@ -282,10 +298,10 @@ def _mark_unknown(document: Document, words: tuple[Range, ...], tags: list[str])
 
 def _cell(word: str, notes: Notes) -> str:
     """A token as it can stand in a column."""
-    if "\t" in word or "\n" in word or "\r" in word:
-        notes.change("tab or line end inside a token (written as a blank)")
-        return re.sub(r"[\t\r\n]", " ", word)
-    return word
+    plain = re.sub(r"[\t\r\n\0]", " ", word)
+    if plain != word:
+        notes.change("tab, line end or NUL inside a token (written as a blank)")
+    return plain
 
 
 def _count(number: int, noun: str) -> str:

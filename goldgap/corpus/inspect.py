@@ -30,7 +30,7 @@ def inspect(corpus: Corpus, others: Sequence[tuple[str, Corpus]] = ()) -> Check:
         _rare_labels(corpus),
         Finding.of(
             "documents with the same text as an earlier one",
-            list(_duplicates(corpus, [])),
+            list(_duplicates(corpus)),
             "repeats count twice in scores; remove them unless they are meant",
         ),
         *(
@@ -162,14 +162,13 @@ def _rare_labels(corpus: Corpus) -> Finding:
     return Finding.of("types that occur once", once, "a slip of the pen? nothing can be learned from one example")
 
 
-def _duplicates(corpus: Corpus, other: Iterable[Document]) -> Iterator[str]:
-    """Documents whose text stands in `other`, or earlier in the corpus itself when `other` is empty."""
-    first = {document.text: document.id for document in other}
-    alone = not first
+def _duplicates(corpus: Corpus, other: Corpus | None = None) -> Iterator[str]:
+    """Documents whose text stands in `other`, or earlier in the corpus itself."""
+    first = {document.text: document.id for document in other or ()}
     for document in corpus:
         if document.text in first:
             yield f"{document.id} = {first[document.text]}: {document.text[:50]}"
-        elif alone:
+        elif other is None:
             first[document.text] = document.id
 
 

@@ -129,7 +129,9 @@ def _document(values: dict[str, Any], number: int, notes: Notes, *, where: str) 
 
 
 def _list(values: dict[str, Any], key: str) -> list[Any]:
-    found = values.get(key) or []
+    found = values.get(key)
+    if found is None:
+        return []
     if not isinstance(found, list):
         raise InputError(f'"{key}" is a {type(found).__name__}, expected a list')
     return found
@@ -141,14 +143,24 @@ def _entity(item: Any) -> Entity:
             f'entity {item!r}, expected {{"start": 0, "end": 5, "label": "PER"}} with offsets of characters'
         )
     start, end = _offsets(item)
-    label, score, source = item.get("label"), item.get("score"), item.get("source")
+    label, source = item.get("label"), item.get("source")
     if not isinstance(label, str):
         raise InputError(f"entity {item!r}: the label is not a string")
-    if score is not None and (not isinstance(score, int | float) or isinstance(score, bool)):
-        raise InputError(f"entity {item!r}: the score is not a number")
     if source is not None and not isinstance(source, str):
         raise InputError(f"entity {item!r}: the source is not a string")
-    return Entity(start, end, _encodable(label), None if score is None else float(score), source and _encodable(source))
+    return Entity(start, end, _encodable(label), _score(item), source and _encodable(source))
+
+
+def _score(item: dict[str, Any]) -> float | None:
+    score = item.get("score")
+    if score is None:
+        return None
+    if not isinstance(score, int | float) or isinstance(score, bool):
+        raise InputError(f"entity {item!r}: the score is not a number")
+    try:
+        return float(score)
+    except OverflowError:
+        raise InputError("a score beyond 1e308: it is not a finite number") from None
 
 
 def _word_entity(item: Any, tokens: tuple[Range, ...]) -> Entity:
@@ -181,7 +193,7 @@ def _complete(value: Any) -> bool | frozenset[str]:
     if value is None or isinstance(value, bool):
         return bool(value)
     if isinstance(value, list) and all(isinstance(name, str) for name in value):
-        return frozenset(map(_encodable, value))
+        return frozenset(map(_encodable, value)) or False
     raise InputError(f'"complete" is {value!r}, expected true, false or a list of types')
 
 

@@ -29,9 +29,17 @@ def read_lines(path: Path, notes: Notes, *, repair: bool = False) -> list[str]:
     if data.startswith(b"\xef\xbb\xbf"):
         notes.fact("byte order mark", "taken off")
     if "\r" in text:
-        notes.fact("line ends", "CRLF" if "\r\n" in text else "CR")
+        notes.fact("line ends", _line_ends(text))
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
     return lines
+
+
+def _line_ends(text: str) -> str:
+    """What ends the lines of a text that has carriage returns."""
+    both, returns, feeds = text.count("\r\n"), text.count("\r"), text.count("\n")
+    if both == returns == feeds:
+        return "CRLF"
+    return "mixed" if feeds else "CR"

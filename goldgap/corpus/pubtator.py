@@ -50,12 +50,12 @@ def write(documents: list[Document], path: Path, options: WriteOptions, notes: N
                     f"PubTator takes no blank or bar in an id, found {document.id!r}; write .jsonl instead", path=path
                 )
             title, _, abstract = document.text.partition("\n")
-            plain_title, plain_abstract = re.sub(r"[\r\n]", " ", title), re.sub(r"[\r\n]", " ", abstract)
+            plain_title, plain_abstract = re.sub(r"[\r\n\0]", " ", title), re.sub(r"[\r\n\0]", " ", abstract)
             if (plain_title, plain_abstract) != (title, abstract) or document.text.endswith("\n"):
-                notes.change("line end inside a text (written as a blank)", document.id)
+                notes.change("line end or NUL inside a text (written as a blank)", document.id)
             handle.write(f"{document.id}|t|{plain_title}\n{document.id}|a|{plain_abstract}\n")
             for entity in document.entities:
-                surface = re.sub(r"[\r\n\t]", " ", document.surface(entity))
+                surface = re.sub(r"[\r\n\t\0]", " ", document.surface(entity))
                 handle.write(f"{document.id}\t{entity.start}\t{entity.end}\t{surface}\t{entity.label}\n")
             handle.write("\n")
             if document.complete or document.rejected or document.unknown or document.dropped or document.tokens:
@@ -77,6 +77,8 @@ def _passage(passage: re.Match[str], passages: dict[str, str], identity: str) ->
         raise InputError(f"the id {name!r} inside the block of {identity!r}; expected a blank line between documents")
     if kind in passages:
         raise InputError(f"a second |{kind}| line for {name!r}; expected a blank line between documents")
+    if kind == "t" and passages:
+        raise InputError(f"a |t| line behind the |a| line of {name!r}; expected the title first, offsets count from it")
     passages[kind] = content
     return name
 
@@ -101,7 +103,7 @@ def _entity(line: str, identity: str, passages: dict[str, str], notes: Notes, wh
     text = _text(passages)
     entity = Entity(int(cells[1]), int(cells[2]), cells[4])
     Document(text, (entity,))  # refuses offsets outside the text
-    if text[entity.start : entity.end].replace("\n", " ") != cells[3]:
+    if re.sub(r"[\n\t]", " ", text[entity.start : entity.end]) != cells[3]:
         raise DocumentError(
             f"the surface is {cells[3]!r}, but the text at {entity.start}..{entity.end} is "
             f"{text[entity.start : entity.end]!r}; are the offsets in characters?"

@@ -90,11 +90,10 @@ def tags_to_spans(tags: Sequence[str], *, scheme: str = "bio", rule: TagRule = "
     >>> tags_to_spans(["B-PER", "I-PER", "O", "I-LOC"], rule="strict").spans
     [Span(first=0, end=2, label='PER')]
     """
-    letters = _letters(scheme)
+    letters = letters_of(scheme)
     parts = [split_tag(tag) for tag in tags]
-    for index, (letter, _) in enumerate(parts):
-        if letter != "O" and letter not in letters:
-            raise InputError(f"the tag {tags[index]!r} is not of the scheme {scheme}; give the right one with --scheme")
+    if (index := first_foreign(parts, scheme)) is not None:
+        raise InputError(f"the tag {tags[index]!r} is not of the scheme {scheme}; give the right one with --scheme")
     roles = [(_NORMAL.get(letter, "O"), label) for letter, label in parts]
     closes = "E" in (_NORMAL[letter] for letter in letters)
     ill_formed = _ill_formed(roles, scheme, closes)
@@ -105,7 +104,7 @@ def tags_to_spans(tags: Sequence[str], *, scheme: str = "bio", rule: TagRule = "
 
 def spans_to_tags(length: int, spans: Iterable[Span | tuple[int, int, str]], *, scheme: str = "bio") -> list[str]:
     """The tags of a sentence of `length` words; spans must not share a word."""
-    letters = _letters(scheme)
+    letters = letters_of(scheme)
     begin, inside = letters[0], letters[1]
     end, single = (letters[2], letters[3]) if len(letters) == 4 else (inside, begin)
     tags = [OUTSIDE] * length
@@ -124,7 +123,14 @@ def spans_to_tags(length: int, spans: Iterable[Span | tuple[int, int, str]], *, 
     return tags
 
 
-def _letters(scheme: str) -> str:
+def first_foreign(parts: Sequence[tuple[str, str]], scheme: str) -> int | None:
+    """The first word whose (letter, label) does not belong to the scheme."""
+    known = letters_of(scheme) + OUTSIDE
+    return next((index for index, (letter, _) in enumerate(parts) if letter not in known), None)
+
+
+def letters_of(scheme: str) -> str:
+    """The letters of a scheme for begin, inside, end, single."""
     if scheme not in _LETTERS:
         raise InputError(unknown_name("tag scheme", scheme, SCHEMES))
     return _LETTERS[scheme]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
@@ -21,12 +22,12 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
 
 
 def write(documents: list[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
-    """Only the text; line ends inside it become blanks."""
+    """Only the text; line ends and NUL inside it become blanks."""
     with write_atomic(path) as handle:
         for document in documents:
-            line = document.text.replace("\r\n", "  ").replace("\n", " ").replace("\r", " ")
+            line = re.sub(r"[\r\n\0]", " ", document.text)
             if line != document.text:
-                notes.change("line end inside a text (written as a blank)", document.id)
+                notes.change("line end or NUL inside a text (written as a blank)", document.id)
             if document.entities:
                 notes.change("entity, which raw text cannot hold", document.id, count=len(document.entities))
             if not line.strip():

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
+from operator import itemgetter
 
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Entity
@@ -44,62 +44,54 @@ def annotate(corpus: Corpus, dictionary: Dictionary, rules: MatchRules) -> Annot
     matcher = Matcher(dictionary, rules)
     usage = Usage()
     labelled = Corpus(
-        (_annotate(document, dictionary, matcher, rules, usage) for document in corpus), notes=corpus.notes
+        (
+            _annotate(document, matches, dictionary, rules, usage)
+            for document, matches in zip(corpus, matcher.find(corpus), strict=True)
+        ),
+        notes=corpus.notes,
     )
     return Annotated(labelled, usage)
 
 
 def _annotate(
-    document: Document, dictionary: Dictionary, matcher: Matcher, rules: MatchRules, usage: Usage
+    document: Document, matches: list[Match], dictionary: Dictionary, rules: MatchRules, usage: Usage
 ) -> Document:
     chosen = []
     reach = 0
-    for group in _spans(matcher.find(document)):
-        group = _settle(group, dictionary, rules, usage)
-        if not group:
+    for (start, end), group in groupby(matches, key=itemgetter(0, 1)):
+        entries = _settle([entry for _, _, entry in group], dictionary, rules, usage)
+        if not entries:
             continue
-        if group[0].start < reach and not rules.overlapping:
-            lost = usage.covered if group[0].end <= reach else usage.conflicts
-            lost.update(match.entry for match in group)
+        if start < reach and not rules.overlapping:
+            lost = usage.covered if end <= reach else usage.conflicts
+            lost.update(entries)
             continue
-        reach = max(reach, group[0].end)
-        for match in group:
-            entry = dictionary.entries[match.entry]
-            if _is_rejected(document, match, entry.label):
-                continue
-            _record(document, match, usage)
-            chosen.append(Entity(match.start, match.end, entry.label, source=SOURCE))
-    entities = tuple(dict.fromkeys(chosen))
-    return document.replace(entities=entities, complete=False, unknown=())
+        reach = max(reach, end)
+        for number in entries:
+            label = dictionary.entries[number].label
+            if not _is_rejected(document, start, end, label):
+                _record(document, start, end, number, usage)
+                chosen.append(Entity(start, end, label, source=SOURCE))
+    return document.replace(entities=tuple(chosen), complete=False, unknown=())
 
 
-def _spans(matches: list[Match]) -> Iterator[list[Match]]:
-    """Matches of the same span together."""
-    for _, group in groupby(matches, key=lambda match: (match.start, match.end)):
-        yield list(group)
-
-
-def _settle(group: list[Match], dictionary: Dictionary, rules: MatchRules, usage: Usage) -> list[Match]:
-    """The matches of one span that count, once its types are settled."""
-    labels = [dictionary.entries[match.entry].label for match in group]
+def _settle(entries: list[int], dictionary: Dictionary, rules: MatchRules, usage: Usage) -> list[int]:
+    """The entries of one span that count, once its types are settled."""
+    labels = [dictionary.entries[number].label for number in entries]
     if len(set(labels)) == 1:
-        return group[:1]
-    usage.ambiguous[tuple(match.entry for match in group)] += 1
+        return entries[:1]
+    usage.ambiguous[tuple(entries)] += 1
     if rules.ambiguous == "all":
-        return [match for index, match in enumerate(group) if labels[index] not in labels[:index]]
-    return group[:1] if rules.ambiguous == "first" else []
+        return [number for index, number in enumerate(entries) if labels[index] not in labels[:index]]
+    return entries[:1] if rules.ambiguous == "first" else []
 
 
-def _is_rejected(document: Document, match: Match, label: str) -> bool:
-    return any(
-        (item.start, item.end) == (match.start, match.end) and item.label in (None, label) for item in document.rejected
-    )
+def _is_rejected(document: Document, start: int, end: int, label: str) -> bool:
+    return any((item.start, item.end) == (start, end) and item.label in (None, label) for item in document.rejected)
 
 
-def _record(document: Document, match: Match, usage: Usage) -> None:
-    usage.used[match.entry] += 1
-    found = document.text[match.start : match.end]
-    if match.entry not in usage.example:
-        before = document.text[max(0, match.start - CONTEXT) : match.start]
-        after = document.text[match.end : match.end + CONTEXT]
-        usage.example[match.entry] = " ".join(f"{before}[{found}]{after}".split())
+def _record(document: Document, start: int, end: int, number: int, usage: Usage) -> None:
+    usage.used[number] += 1
+    if number not in usage.example:
+        before, after = document.text[max(0, start - CONTEXT) : start], document.text[end : end + CONTEXT]
+        usage.example[number] = " ".join(f"{before}[{document.text[start:end]}]{after}".split())

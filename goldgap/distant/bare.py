@@ -8,7 +8,7 @@ from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document
 from goldgap.core.findings import Finding
 from goldgap.distant.dictionary import Dictionary, Entry, normal_surface
-from goldgap.distant.matcher import Match, Matcher
+from goldgap.distant.matcher import Matcher
 from goldgap.distant.rules import MatchRules
 
 
@@ -21,11 +21,9 @@ def bare_surfaces(corpus: Corpus) -> Finding:
     bare: Counter[str] = Counter()
     if len(dictionary):
         matcher = Matcher(dictionary, MatchRules(case="exact"))
-        for document in corpus:
+        for document, matches in zip(corpus, matcher.find(corpus), strict=True):
             bare.update(
-                dictionary.entries[match.entry].surface
-                for match in matcher.find(document)
-                if not _touched(document, match)
+                dictionary.entries[entry].surface for start, end, entry in matches if not _touched(document, start, end)
             )
     ordered = sorted(bare.items(), key=lambda item: (-item[1], item[0]))
     return Finding.of(
@@ -35,6 +33,6 @@ def bare_surfaces(corpus: Corpus) -> Finding:
     )
 
 
-def _touched(document: Document, match: Match) -> bool:
-    """Whether an entity overlaps the match: a part of a longer name is not bare."""
-    return any(entity.start < match.end and match.start < entity.end for entity in document.entities)
+def _touched(document: Document, start: int, end: int) -> bool:
+    """Whether an entity overlaps the range: a part of a longer name is not bare."""
+    return any(entity.start < end and start < entity.end for entity in document.entities)

@@ -1,75 +1,83 @@
-"""Find dictionary entries in documents: one automaton over case-folded text, then the boundaries of words.
-
-The automaton (Aho-Corasick) reports every occurrence of every folded surface, also the overlapping ones; asked for the
-longest it would hide a shorter match that stands on word boundaries behind a longer one that does not.
-"""
+"""Find dictionary entries in documents: folded surfaces in folded text, between the boundaries of words."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from itertools import pairwise
 
-import ahocorasick_rs
+import numpy as np
 
 from goldgap.core.document import Document
 from goldgap.corpus.words import split_words
 from goldgap.distant.dictionary import Dictionary, Entry
+from goldgap.distant.finder import BATCH, Finder, Hit, Text
 from goldgap.distant.rules import CaseRule, MatchRules
 
 SHORT = 3
 """Entries of at most this many characters match exactly under the smart rule."""
-_IRREGULAR_BLANK = re.compile(r"[^\S ]|  ")
 _SIBILANT = re.compile(r"(?:s|x|z|ch|sh)$", re.IGNORECASE)
 
-EdgeTest = Callable[[int, int], bool]
-
-
-class Match(NamedTuple):
-    """Entry number `entry` of the dictionary stands at this range of the text."""
-
-    start: int
-    end: int
-    entry: int
+Match = tuple[int, int, int]
+"""Start, end, and the number of the entry that stands there. A plain tuple: there may be millions."""
 
 
 class Matcher:
     """A dictionary ready to be looked up in documents."""
 
     def __init__(self, dictionary: Dictionary, rules: MatchRules) -> None:
-        # folded surface -> the entries that have it: (number, surface that must stand there literally, or None)
-        wanted: dict[str, list[tuple[int, str | None]]] = {}
-        for number, entry in enumerate(dictionary):
+        patterns: dict[str, int] = {}
+        # The one entry that a pattern stands for, if its case does not matter; else -1, and _several has each entry
+        # with the surface that must stand there literally, or None.
+        self._single: list[int] = []
+        self._several: dict[int, list[tuple[int, str | None]]] = {}
+        for number, entry in enumerate(dictionary.entries):
             exact = is_exact(entry, rules.case)
-            for surface in _variants(entry.surface, rules.plurals):
-                wanted.setdefault(surface.casefold(), []).append((number, surface if exact else None))
-        self._wanted = list(wanted.values())
-        # DFA and the automatic choice are slower to build than they gain; patterns need not be kept.
-        self._automaton = ahocorasick_rs.AhoCorasick(
-            list(wanted), implementation=ahocorasick_rs.Implementation.ContiguousNFA, store_patterns=False
-        )
+            for surface in _variants(entry.surface) if rules.plurals else (entry.surface,):
+                pattern = patterns.setdefault(surface.casefold(), len(patterns))
+                if pattern == len(self._single):
+                    self._single.append(-1 if exact else number)
+                    if not exact:
+                        continue
+                elif self._single[pattern] >= 0:
+                    self._several[pattern] = [(self._single[pattern], None)]
+                    self._single[pattern] = -1
+                self._several.setdefault(pattern, []).append((number, surface if exact else None))
+        self._patterns = list(patterns)
+        self._finder = Finder(self._patterns)
 
-    def find(self, document: Document) -> list[Match]:
-        """Every entry that stands on word boundaries, in order of (start, longest first, entry)."""
-        folded, origin = fold(document.text)
-        hits: Iterable[tuple[int, int, int]] = self._automaton.find_matches_as_indexes(folded, overlapping=True)
-        on_edges = _token_edges(document.tokens) if document.tokens is not None else _word_edges(document.text)
-        text, found = document.text, []
-        for pattern, start, end in hits:
-            if origin is not None:
-                inside_start = start > 0 and origin[start] == origin[start - 1]
-                inside_end = end < len(folded) and origin[end] == origin[end - 1]
-                if inside_start or inside_end:
-                    continue  # inside the expansion of one character: "s" in the "ss" of "ß"
-                start, end = origin[start], origin[end - 1] + 1
-            if not on_edges(start, end):
-                continue
-            for entry, literal in self._wanted[pattern]:
-                if literal is None or literal == text[start:end] or literal == " ".join(text[start:end].split()):
-                    found.append(Match(start, end, entry))
-        found.sort(key=lambda match: (match.start, -match.end, match.entry))
+    def find(self, documents: Iterable[Document]) -> Iterator[list[Match]]:
+        """For each document every entry on word boundaries, in order of (start, longest first, entry)."""
+        for batch in _batches(documents):
+            folded = [fold(document.text) for document in batch]
+            texts = [_text(document, *pair) for document, pair in zip(batch, folded, strict=True)]
+            for document, pair, hits in zip(batch, folded, self._finder.find(texts), strict=True):
+                yield self._matches(document, *pair, hits)
+
+    def _matches(self, document: Document, folded: str, origin: Sequence[int] | None, hits: list[Hit]) -> list[Match]:
+        patterns, single = self._patterns, self._single
+        hits = [hit for hit in hits if folded[hit[0] : hit[1]] == patterns[hit[2]]]
+        if origin is not None:
+            hits = _in_original(hits, origin)
+        if document.tokens is None:  # else the finder looked at the edges of tokens only
+            is_edge = _word_edges(document.text)
+            hits = [hit for hit in hits if hit[3] or (is_edge(hit[0]) and is_edge(hit[1]))]
+        found = []
+        for start, end, pattern, _ in hits:
+            entry = single[pattern]
+            if entry >= 0:
+                found.append((start, end, entry))
+            else:
+                found += self._settle(pattern, document.text, start, end)
         return found
+
+    def _settle(self, pattern: int, text: str, start: int, end: int) -> Iterator[Match]:
+        """The entries of a pattern whose case is right here."""
+        here = text[start:end]
+        for entry, literal in self._several[pattern]:
+            if literal is None or literal == here or literal == " ".join(here.split()):
+                yield start, end, entry
 
 
 def is_exact(entry: Entry, case: CaseRule) -> bool:
@@ -80,13 +88,13 @@ def is_exact(entry: Entry, case: CaseRule) -> bool:
 
 
 def fold(text: str) -> tuple[str, Sequence[int] | None]:
-    """The text case-folded and with single blanks, and the offset in `text` of each of its characters.
+    """The text case-folded and with each white space as one blank, and the offset in `text` of each character.
 
     The offsets are None when they are the same, which they nearly always are. Folding may lengthen a text
     ("ß" to "ss", "İ" to two characters), so offsets cannot be taken over without the map.
     """
     folded = text.casefold()
-    if len(folded) == len(text) and not _IRREGULAR_BLANK.search(text):
+    if len(folded) == len(text) and text.isprintable() and "  " not in text:
         return folded, None
     parts: list[str] = []
     origin: list[int] = []
@@ -102,32 +110,60 @@ def fold(text: str) -> tuple[str, Sequence[int] | None]:
     return "".join(parts), origin
 
 
-def _token_edges(tokens: Sequence[tuple[int, int]]) -> EdgeTest:
-    starts = {start for start, _ in tokens}
-    ends = {end for _, end in tokens}
-    return lambda start, end: start in starts and end in ends
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Documents in groups that are worth looking at together; a very long one stands alone."""
+    batch: list[Document] = []
+    size = 0
+    for document in documents:
+        if batch and size + len(document.text) > BATCH:
+            yield batch
+            batch, size = [], 0
+        batch.append(document)
+        size += len(document.text)
+    if batch:
+        yield batch
 
 
-def _word_edges(text: str) -> EdgeTest:
-    """Whether a range begins and ends where the word splitter would, without splitting the whole text."""
-    length = len(text)
+def _text(document: Document, folded: str, origin: Sequence[int] | None) -> Text:
+    """The folded text, with the edges of its tokens where the document has them."""
+    if document.tokens is None:
+        return Text(folded)
+    tokens = np.array(document.tokens, dtype=np.int64).reshape(-1, 2)
+    begins, ends = tokens[:, 0], tokens[:, 1]
+    if origin is not None:
+        begins, ends = np.searchsorted(origin, begins), np.searchsorted(origin, ends)
+    return Text(folded, begins, ends)
+
+
+def _in_original(hits: list[Hit], origin: Sequence[int]) -> list[Hit]:
+    """Hits in folded text as hits in the text itself, without those inside the expansion of one character.
+
+    "s" stands in "ss", which "ß" folds to, but not in "ß".
+    """
+    whole = [True, *(a != b for a, b in pairwise(origin)), True]
+    return [
+        (origin[start], origin[end - 1] + 1, pattern, between_blanks)
+        for start, end, pattern, between_blanks in hits
+        if whole[start] and whole[end]
+    ]
+
+
+def _word_edges(text: str) -> Callable[[int], bool]:
+    """Whether a word of the splitter begins or ends at a place, found without splitting the whole text."""
+    padded = f" {text} "  # the character before position i of the text is padded[i]
 
     def is_edge(at: int) -> bool:
-        if at in (0, length):
+        before, after = padded[at], padded[at + 1]
+        if before.isspace() or after.isspace():
             return True
-        before, after = text[at - 1], text[at]
-        if before == " " or after == " " or before.isspace() or after.isspace():
-            return True
-        if before.isalnum() and after.isalnum() and before.isascii() and after.isascii():
-            return False
         start = end = at
-        while start and not text[start - 1].isspace():
+        while not padded[start].isspace():
             start -= 1
-        while end < length and not text[end].isspace():
+        while not padded[end + 1].isspace():
             end += 1
         return at - start in _edges_inside(text[start:end])
 
-    return lambda start, end: is_edge(start) and is_edge(end)
+    return is_edge
 
 
 @lru_cache(maxsize=1 << 16)
@@ -136,10 +172,10 @@ def _edges_inside(chunk: str) -> frozenset[int]:
     return frozenset(edge for word in split_words(chunk) for edge in word)
 
 
-def _variants(surface: str, plurals: bool) -> list[str]:
-    """The surface, and its regular plural if wanted and if it ends in a word of letters."""
-    if not plurals or len(surface) <= SHORT or not surface[-1].isalpha():
-        return [surface]
+def _variants(surface: str) -> tuple[str, ...]:
+    """The surface, and its regular plural if it ends in a word of letters."""
+    if len(surface) <= SHORT or not surface[-1].isalpha():
+        return (surface,)
     if surface[-1] in "yY" and surface[-2].lower() not in "aeiou":
-        return [surface, surface[:-1] + "ies"]
-    return [surface, surface + ("es" if _SIBILANT.search(surface) else "s")]
+        return surface, surface[:-1] + "ies"
+    return surface, surface + ("es" if _SIBILANT.search(surface) else "s")

@@ -1,0 +1,38 @@
+# The four commands: make demo, make test, make check, make docs. Each sets up what it needs in .venv.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup demo test test-fast check docs bench clean
+
+setup: .venv/ready
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+demo: setup
+	$(BIN)/goldgap demo --output demo-output
+
+test: setup
+	$(BIN)/python -m pytest
+
+test-fast: setup
+	$(BIN)/python -m pytest -m "not slow"
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest --quiet tests/contract/test_source.py
+
+docs: setup
+	$(BIN)/python docs/generate.py
+
+bench: setup
+	$(BIN)/python benchmarks/match.py
+	$(BIN)/python benchmarks/evaluate.py
+
+clean:
+	rm -rf .venv demo-output

@@ -1,0 +1,51 @@
+"""What every test stands on: no network, and the shared corpora where they exist."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+
+class NetworkBlockedError(RuntimeError):
+    """A test tried to reach the network."""
+
+
+def _is_local(host: object) -> bool:
+    if host in (None, "", b"", "localhost", b"localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.decode() if isinstance(host, bytes) else str(host)).is_loopback
+    except ValueError:
+        return False
+
+
+def _refuse_network(event: str, arguments: tuple[object, ...]) -> None:
+    if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
+        address = arguments[1]
+        host = address[0] if isinstance(address, tuple) else None  # AF_UNIX: a path; already connected: None
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"):
+        host = arguments[0]
+    else:
+        return
+    if not _is_local(host):
+        raise NetworkBlockedError(f"{event} to {host!r}: tests run without a network")
+
+
+# An audit hook also sees what libraries in C or with their own socket classes do; it cannot be taken off again.
+sys.addaudithook(_refuse_network)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of the public corpora; a test that needs it is skipped where they are not."""
+    folder = Path(os.environ.get("GOLDGAP_DATA") or ROOT.parent / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip("the public corpora are not here; set GOLDGAP_DATA to their folder")
+    return folder

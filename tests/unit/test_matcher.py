@@ -1,0 +1,227 @@
+"""The dictionary matcher: boundaries, case, offsets, choice among matches; a loop-written oracle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from goldgap import Corpus, Dictionary, Document, Entity, Rejected
+from goldgap.core.errors import ConfigError
+from goldgap.corpus.words import split_words, words_of
+from goldgap.distant.annotate import annotate
+from goldgap.distant.dictionary import Entry
+from goldgap.distant.matcher import Matcher, is_exact
+from goldgap.distant.rules import MatchRules
+
+
+def found(text: str | Document, entries: list[tuple[str, ...]], **rules: Any) -> list[tuple[str, str]]:
+    """(surface, label) of the entities that a dictionary gives to one text."""
+    document = text if isinstance(text, Document) else Document(text, id="1")
+    dictionary = Dictionary(Entry(*entry) for entry in entries)  # type: ignore[arg-type]
+    labelled = dictionary.annotate(Corpus([document]), **rules)[0]
+    return [(labelled.surface(entity), entity.label) for entity in labelled.entities]
+
+
+def test_leftmost_longest_wins() -> None:
+    terms = [("LOC", "New York"), ("ORG", "New York Times"), ("LOC", "York"), ("ORG", "Times Square")]
+    assert found("the New York Times Square", terms) == [("New York Times", "ORG")]
+    assert found("York and New York", terms) == [("York", "LOC"), ("New York", "LOC")]
+
+
+def test_a_longer_match_that_is_not_on_word_boundaries_does_not_hide_a_shorter_one() -> None:
+    assert found("in Parisian bars", [("LOC", "Paris"), ("X", "Parisian bar")]) == []
+    assert found("art of bars", [("X", "art of bar"), ("Y", "art of"), ("Z", "art")]) == [("art of", "Y")]
+
+
+def test_overlapping_keeps_every_match() -> None:
+    terms = [("A", "lung cancer"), ("B", "cancer"), ("C", "cancer cell")]
+    assert found("lung cancer cell", terms, overlapping=True) == [
+        ("lung cancer", "A"),
+        ("cancer cell", "C"),
+        ("cancer", "B"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "surface", "matches"),
+    [
+        ("IL-2 receptor", "IL-2", True),
+        ("IL-2R", "IL-2", False),
+        ("IL-2 receptor", "IL", False),  # IL-2 is one word
+        ("Obama's car", "Obama", True),
+        ("Selegiline-induced", "Selegiline", True),
+        ("the U.S. army", "U.S.", True),
+        ("vitamin C.", "vitamin C", True),
+        ("cafe\u0301", "cafe", False),  # the accent belongs to the last letter
+        ("#Paris", "Paris", False),
+        ("(Paris)", "Paris", True),
+        ("我爱北京大学", "北京", True),
+        ("ソニーの電話", "ソニー", True),
+        ("Paris2", "Paris", False),
+        ("पेरिस में", "पेरिस", True),
+        ("पेरिसा", "पेरिस", False),
+    ],
+)
+def test_boundaries_are_those_of_words_and_none_inside_cjk(text: str, surface: str, matches: bool) -> None:
+    assert (found(text, [("X", surface)], case="exact") == [(surface, "X")]) is matches
+
+
+def test_with_tokens_boundaries_are_those_of_the_tokens() -> None:
+    text = "IL-2R x"
+    tokens = ((0, 2), (2, 4), (4, 5), (6, 7))
+    assert found(Document(text, id="1", tokens=tokens), [("X", "IL-2")]) == [("IL-2", "X")]
+    assert found(Document(text, id="1", tokens=((0, 5), (6, 7))), [("X", "IL-2")]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "surface", "expected"),
+    [
+        ("İstanbul ve İzmir", "izmir", []),  # İ folds to i and a combining dot, which is not i
+        ("İstanbul ve İzmir", "İzmir", ["İzmir"]),
+        ("die Straße ist", "strasse", ["Straße"]),
+        ("die STRASSE ist", "Straße", ["STRASSE"]),
+        ("Maß Straße maß", "maß", ["Maß", "maß"]),
+        ("ß s ss", "s", ["s"]),
+        ("ﬁne FINE", "fine", ["ﬁne", "FINE"]),
+        ("İİİ Paris", "paris", ["Paris"]),
+    ],
+)
+def test_offsets_are_right_after_case_folding(text: str, surface: str, expected: list[str]) -> None:
+    assert [s for s, _ in found(text, [("X", surface)], case="fold")] == expected
+
+
+@pytest.mark.parametrize("blank", ["\n", "  ", "\u00a0", "\r\n", " \t "])
+def test_any_white_space_in_the_text_stands_for_a_blank_of_the_entry(blank: str) -> None:
+    assert found(f"in  New{blank}York now", [("LOC", "New York")], case="exact") == [(f"New{blank}York", "LOC")]
+
+
+@pytest.mark.parametrize(
+    ("entry", "case", "exact"),
+    [
+        (Entry("X", "WHO"), "smart", True),
+        (Entry("X", "USSR"), "smart", True),
+        (Entry("X", "Ray"), "smart", True),
+        (Entry("X", "Apple"), "smart", False),
+        (Entry("X", "Apple", "exact"), "fold", True),
+        (Entry("X", "WHO", "fold"), "exact", False),
+        (Entry("X", "apple"), "exact", True),
+        (Entry("X", "WHO"), "fold", False),
+    ],
+)
+def test_case_rule_and_its_override_by_the_third_column(entry: Entry, case: Any, exact: bool) -> None:
+    assert is_exact(entry, case) is exact
+    dictionary = Dictionary([entry])
+    other_case = entry.surface.swapcase()
+    matches = Matcher(dictionary, MatchRules(case=case)).find([Document(f"x {other_case} y")])
+    assert any(matches) is not exact
+
+
+@pytest.mark.parametrize(
+    ("ambiguous", "expected"),
+    [
+        ("first", [("Leeds United", "ORG"), ("Leeds", "LOC")]),
+        ("drop", [("Leeds United", "ORG")]),
+        ("all", [("Leeds United", "ORG"), ("Leeds", "LOC"), ("Leeds", "ORG")]),
+    ],
+)
+def test_surfaces_of_several_types_are_settled_as_asked(ambiguous: str, expected: list[tuple[str, str]]) -> None:
+    terms = [("LOC", "Leeds"), ("ORG", "Leeds"), ("ORG", "Leeds United")]
+    assert found("Leeds United of Leeds", terms, ambiguous=ambiguous) == expected
+
+
+def test_a_dropped_ambiguous_match_does_not_hide_what_it_covers() -> None:
+    terms = [("A", "acute pain"), ("B", "acute pain"), ("C", "pain")]
+    assert found("acute pain", terms, ambiguous="drop") == [("pain", "C")]
+
+
+@pytest.mark.parametrize(
+    ("surface", "text"),
+    [
+        ("tumor", "tumors"),
+        ("Biopsy", "biopsies"),
+        ("virus box", "virus boxes"),
+        ("monkey", "monkeys"),
+        ("rash", "rashes"),
+    ],
+)
+def test_regular_plurals_match_only_when_asked_for(surface: str, text: str) -> None:
+    assert found(text, [("X", surface)]) == []
+    assert found(text, [("X", surface)], plurals=True) == [(text, "X")]
+
+
+def test_what_a_reviewer_rejected_stays_unlabelled() -> None:
+    document = Document("May met May", id="1", rejected=(Rejected(0, 3), Rejected(8, 11, "ORG")))
+    assert found(document, [("PER", "May")]) == [("May", "PER")]
+
+
+def test_labels_carry_their_source_and_replace_what_was_there() -> None:
+    document = Document("Paris", (Entity(0, 5, "PER"),), id="1", complete=True)
+    labelled = Dictionary([Entry("LOC", "Paris")]).annotate(Corpus([document]))[0]
+    assert labelled.entities == (Entity(0, 5, "LOC", source="dictionary"),)
+    assert labelled.complete is False
+
+
+def test_an_unknown_rule_names_the_nearest() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'plurals'"):
+        Dictionary([Entry("X", "y")]).annotate(Corpus([Document("y")]), plural=True)
+
+
+def test_usage_tells_covered_from_conflicting_matches() -> None:
+    dictionary = Dictionary([Entry("A", "a b c"), Entry("B", "b"), Entry("C", "c d"), Entry("D", "zz")])
+    usage = annotate(Corpus([Document("a b c d")]), dictionary, MatchRules(case="exact")).usage
+    assert (dict(usage.used), dict(usage.covered), dict(usage.conflicts)) == ({0: 1}, {1: 1}, {2: 1})
+
+
+# The oracle: every entry at every position, by loops.
+
+alphabet = st.sampled_from("ab Aİß京-.\u0301\n")
+surfaces = st.text(alphabet, min_size=1, max_size=4).map(lambda text: " ".join(text.split())).filter(bool)
+
+
+def oracle(document: Document, entries: list[Entry], exact: bool) -> set[tuple[int, int, int]]:
+    text = document.text
+    starts = {start for start, _ in words_of(document)}
+    ends = {end for _, end in words_of(document)}
+    matches = set()
+    for start in starts:
+        for end in ends:
+            if start < end:
+                here = " ".join(text[start:end].split())
+                for number, entry in enumerate(entries):
+                    same = here == entry.surface if exact else here.casefold() == entry.surface.casefold()
+                    if same:
+                        matches.add((start, end, number))
+    return matches
+
+
+@settings(derandomize=True, deadline=None, max_examples=400)
+@given(
+    st.text(alphabet, max_size=14),
+    st.lists(surfaces, min_size=1, max_size=5, unique=True),
+    st.booleans(),
+    st.booleans(),
+)
+def test_matches_equal_those_of_loops_over_all_positions(
+    text: str, terms: list[str], exact: bool, with_tokens: bool
+) -> None:
+    tokens = tuple(split_words(text)) if with_tokens else None
+    document = Document(text, tokens=tokens)
+    entries = [Entry("X", term) for term in terms]
+    matcher = Matcher(Dictionary(entries), MatchRules(case="exact" if exact else "fold"))
+    assert set(next(matcher.find([document]))) == oracle(document, entries, exact)
+
+
+def test_dictionary_reads_tables_and_folders_alike(tmp_path: Path) -> None:
+    (tmp_path / "d.tsv").write_text("LOC\tParis\nLOC\tParis\n\nORG\tNew   York  Times\texact\n", encoding="utf-8")
+    table = Dictionary.read(tmp_path / "d.tsv")
+    assert table.entries == [Entry("LOC", "Paris"), Entry("ORG", "New York Times", "exact")]
+    assert table.notes.facts == {"repeated entries": "1 read once"}
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "LOC.txt").write_text("Paris\n", encoding="utf-8")
+    (folder / "ORG.txt").write_text("New York Times\n\n", encoding="utf-8")
+    assert [entry[:2] for entry in Dictionary.read(folder)] == [entry[:2] for entry in table]
