@@ -9,8 +9,10 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import statistics
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -23,25 +25,30 @@ from goldgap.distant.matcher import Matcher
 from goldgap.distant.rules import MatchRules
 
 TERMS = 80_000
+SIZE = 2_200_000
 MANY_TERMS = 1_000_000
+COMMON = 500
+IN_TEXT = 20_000
 RULES = MatchRules(case="fold")
 
 
 def make_terms(texts: list[str], count: int, *, seed: int = 0) -> list[str]:
-    """Names of one to four words of letters: a quarter from the text, the rest put together from its vocabulary."""
+    """Names of one to four words, none of them among the commonest of the text: some stand in the text, the others are
+    put together from its vocabulary."""
     generator = random.Random(seed)
-    words = [word for text in texts for word in text.split() if word.isalpha() and len(word) > 3]
-    vocabulary = sorted(set(words))
+    chunks = [text.lower().split() for text in texts]
+    frequency = Counter(word for chunk in chunks for word in chunk)
+    common = {word for word, _ in frequency.most_common(COMMON)}
+    vocabulary = sorted(word for word in frequency if word.isalpha() and word not in common)
     terms: dict[str, None] = {}
-    chunks = [text.split() for text in texts]
-    while len(terms) < count // 4:
+    while len(terms) < min(count // 4, IN_TEXT):
         chunk = generator.choice(chunks)
         start = generator.randrange(len(chunk))
         phrase = chunk[start : start + generator.randint(1, 4)]
-        if all(word.isalpha() for word in phrase) and len(phrase[0]) > 3 and len(phrase[-1]) > 3:
-            terms[" ".join(phrase).lower()] = None
+        if all(word.isalpha() for word in phrase) and not common.intersection((phrase[0], phrase[-1])):
+            terms[" ".join(phrase)] = None
     while len(terms) < count:
-        terms[" ".join(generator.choices(vocabulary, k=generator.randint(2, 3))).lower()] = None
+        terms[" ".join(generator.choices(vocabulary, k=generator.randint(2, 3)))] = None
     return list(terms)
 
 
@@ -65,27 +72,58 @@ def spacys(terms: list[str], texts: list[str]) -> list[list[tuple[int, int]]]:
     return found
 
 
-def shared_cases(texts: list[str], found: Iterable[list[tuple[int, int]]]) -> set[tuple[int, int, int]]:
-    """Matches with a blank or the end of the text on both sides, where every tokeniser sees a boundary."""
+def shared_cases(
+    texts: list[str], terms: list[str], found: Iterable[list[tuple[int, int]]]
+) -> set[tuple[int, int, int]]:
+    """Matches between blanks or ends of the text, where every tokeniser sees a boundary, that read like a term.
+
+    spaCy takes "cannot" apart, so it also finds that term in "can not".
+    """
+    known = set(terms)
     return {
         (number, start, end)
         for number, matches in enumerate(found)
         for start, end in matches
         if f" {texts[number]} "[start] == " " == f" {texts[number]} "[end + 1]
+        and texts[number][start:end].lower() in known
     }
 
 
-def against_spacy(texts: list[str], terms: list[str], repeats: int) -> dict[str, float]:
+def timed(name: str, size: int, count: int) -> float:
+    """Seconds that one contender needs for everything, in this process."""
+    texts = real_texts(size)
+    terms = make_terms(texts, count)
+    contender = {"goldgap": ours, "spaCy": spacys}[name]
+    contender(terms[:10], texts[:1])  # imports are not counted
+    return seconds(lambda: contender(terms, texts))
+
+
+def in_fresh_process(*options: str) -> dict[str, float]:
+    """The figures that this script prints when it is called with these options."""
+    command = [sys.executable, str(Path(__file__)), *options]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.rstrip().split("\n")
+    print("".join(f"{line}\n" for line in lines[:-1]), end="")
+    figures: dict[str, float] = json.loads(lines[-1])
+    return figures
+
+
+def against_spacy(size: int, count: int, repeats: int) -> dict[str, float]:
+    """Time and matches of both; every timing in a process of its own, so that neither cleans up after the other."""
+    texts = real_texts(size)
+    terms = make_terms(texts, count)
     one, other = ours(terms, texts), spacys(terms, texts)
-    mine, theirs = shared_cases(texts, one), shared_cases(texts, other)
-    times = median_seconds({"goldgap": lambda: ours(terms, texts), "spaCy": lambda: spacys(terms, texts)}, repeats)
-    print(f"{len(terms):,} terms, {sum(map(len, texts)) / 1e6:.2f} MB of text, {len(texts):,} documents")
+    mine, theirs = shared_cases(texts, terms, one), shared_cases(texts, terms, other)
+    times: dict[str, list[float]] = {"goldgap": [], "spaCy": []}
+    for _ in range(repeats):
+        for name, values in times.items():
+            values.append(in_fresh_process("--contender", name, str(size), str(count))["seconds"])
+    fast, slow = statistics.median(times["goldgap"]), statistics.median(times["spaCy"])
+    print(f"{count:,} terms, {sum(map(len, texts)) / 1e6:.2f} MB of text, {len(texts):,} documents")
     print(f"{'':<22}{'seconds':>9}{'matches':>11}{'shared cases':>14}")
-    print(f"{'goldgap':<22}{times['goldgap']:>9.2f}{sum(map(len, one)):>11,}{len(mine):>14,}")
-    print(f"{'spaCy PhraseMatcher':<22}{times['spaCy']:>9.2f}{sum(map(len, other)):>11,}{len(theirs):>14,}")
-    ratio = times["spaCy"] / times["goldgap"]
-    print(f"{ratio:.1f} times as fast; {len(mine ^ theirs):,} of the shared cases differ\n")
-    return {"speedup": ratio, "shared_cases": len(mine), "shared_cases_that_differ": len(mine ^ theirs)}
+    print(f"{'goldgap':<22}{fast:>9.2f}{sum(map(len, one)):>11,}{len(mine):>14,}")
+    print(f"{'spaCy PhraseMatcher':<22}{slow:>9.2f}{sum(map(len, other)):>11,}{len(theirs):>14,}")
+    print(f"{slow / fast:.1f} times as fast; {len(mine ^ theirs):,} of the shared cases differ\n")
+    return {"speedup": slow / fast, "shared_cases": len(mine), "shared_cases_that_differ": len(mine ^ theirs)}
 
 
 def many_terms(count: int, size: int) -> dict[str, float]:
@@ -122,20 +160,22 @@ def growth(texts: list[str], terms: list[str], repeats: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="under a minute: fewer terms, less text")
+    parser.add_argument("--contender", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--many", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.many:
-        finish(many_terms(arguments.many, 2_000_000))
+    if arguments.contender:
+        name, size, count = arguments.contender
+        finish({"seconds": timed(name, int(size), int(count))})
         return
-    size, count, many, repeats = (300_000, 10_000, 100_000, 3) if arguments.quick else (2_200_000, TERMS, MANY_TERMS, 3)
+    if arguments.many:
+        finish(many_terms(arguments.many, SIZE))
+        return
+    size, count, many = (300_000, 10_000, 100_000) if arguments.quick else (SIZE, TERMS, MANY_TERMS)
+    figures = against_spacy(size, count, repeats=3 if arguments.quick else 5)
+    large = in_fresh_process("--many", str(many))
     texts = real_texts(size)
-    terms = make_terms(texts, count)
-    figures = against_spacy(texts, terms, repeats)
-    command = [sys.executable, str(Path(__file__)), "--many", str(many)]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.rstrip().split("\n")
-    print("\n".join(lines[:-1]))
-    figures["growth_for_twice_the_text"] = growth(texts, terms, repeats)
-    finish(figures | {f"many_terms_{key}": value for key, value in json.loads(lines[-1]).items()})
+    figures["growth_for_twice_the_text"] = growth(texts, make_terms(texts, count), repeats=5)
+    finish(figures | {f"many_terms_{key}": value for key, value in large.items()})
 
 
 if __name__ == "__main__":

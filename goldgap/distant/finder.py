@@ -2,30 +2,33 @@
 
 Every text becomes prefix sums of its characters times powers of a base, so that the hash of any substring is one
 subtraction and one product. All (begin, end) pairs of a batch of texts are hashed and looked up together, as arrays;
-nothing has to be built but a sorted list of hashes. Equal hashes are not proof: who uses a hit compares the text.
+nothing has to be built but a sorted list of hashes. What the hashes find is compared as text before it counts.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 BATCH = 1 << 18
 """Characters that are looked at together; a longer text is cut at blanks."""
-_PREFIX = 4
-_PREFIX_BITS = 16
+_TOGETHER = 1 << 13
+"""Patterns that are hashed together."""
+_LEVELS = (4, 8, 16)
+"""A pattern is told by its first 16, 8 or 4 characters, as many as it has."""
+_LEVEL_BITS = 18
 _BASES = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
 _BREAK = "\n"
 _ASCII_ALNUM = np.array([chr(code).isalnum() for code in range(128)] + [False])
 
 Positions = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
-Hit = tuple[int, int, int, bool]
-"""Begin, end, number of the pattern with that hash, and whether blanks or ends of the text stand on both sides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,50 +43,53 @@ class Text:
     ends: Positions | None = None
 
 
+class Hits(NamedTuple):
+    """The matches in one text, as columns, in order of (begin, longest first).
+
+    between_blanks   whether blanks or ends of the text stand on both sides
+    """
+
+    begins: list[int]
+    ends: list[int]
+    patterns: list[int]
+    between_blanks: list[bool]
+
+
 class Finder:
     """Patterns that differ from each other and hold no line end, ready to be found."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
+        self._patterns = patterns
         lengths = np.fromiter(map(len, patterns), np.int64, len(patterns))
         for base in _BASES:
             self._powers = _Powers(base)
-            hashes = self._powers.hash_all(patterns)
+            hashes, beginnings = self._powers.hash_all(patterns)
             self._order = np.argsort(hashes)
             self._sorted = hashes[self._order]
             if not (self._sorted[1:] == self._sorted[:-1]).any():
                 break
         else:
             raise ValueError("two patterns are equal")
-        # Two tables that say no quickly: which hashes occur, and how long patterns with a certain beginning can be.
+        # Two kinds of tables say no quickly: which hashes occur, and how long patterns with some beginning can be.
         bits = max(16, len(patterns).bit_length() + 4)
         self._shift = np.uint64(64 - bits)
         self._occurs = np.zeros(1 << bits, dtype=bool)
         self._occurs[hashes >> self._shift] = True
-        short = lengths < _PREFIX
-        beginnings = self._powers.hash_all([pattern[:_PREFIX] for pattern in patterns])
-        self._longest = np.full(1 << _PREFIX_BITS, lengths[short].max(initial=0))
-        np.maximum.at(self._longest, _bucket(beginnings[~short]), lengths[~short])
+        levels = np.searchsorted(_LEVELS, lengths, side="right")  # 0: shorter than every level
+        self._longest_short = int(lengths[levels == 0].max(initial=0))
+        self._longest = np.zeros((len(_LEVELS), 1 << _LEVEL_BITS), dtype=np.int32)
+        for level, table in enumerate(self._longest, 1):
+            np.maximum.at(table, _bucket(beginnings[levels == level]), lengths[levels == level])
         self._reach = int(lengths.max(initial=0))
 
-    def find(self, texts: Sequence[Text]) -> list[list[Hit]]:
-        """The hits of each text, in order of (begin, longest first)."""
+    def find(self, texts: Sequence[Text]) -> list[Hits]:
+        """The hits of each text."""
         if len(texts) == 1 and len(texts[0].text) > 2 * BATCH:
-            return [
-                [
-                    hit
-                    for offset, core, piece in _cut(texts[0], self._reach)
-                    for hit in self._find_in(piece, offset, core)
-                ]
-            ]
-        return self._find_batch(texts)
+            return [self._find_in_pieces(texts[0])]
+        return self._find_together(texts)
 
-    def _find_in(self, piece: Text, offset: int, core: int) -> Iterator[Hit]:
-        for begin, end, pattern, between_blanks in self._find_batch([piece])[0]:
-            if begin < core:
-                yield begin + offset, end + offset, pattern, between_blanks
-
-    def _find_batch(self, texts: Sequence[Text]) -> list[list[Hit]]:
-        joined = _BREAK + _BREAK.join(text.text for text in texts) + _BREAK * (_PREFIX + 1)
+    def _find_together(self, texts: Sequence[Text]) -> list[Hits]:
+        joined = _BREAK + _BREAK.join(text.text for text in texts) + _BREAK * (_LEVELS[-1] + 1)
         codes = _codes(joined)
         offsets = np.cumsum([1, *(len(text.text) + 1 for text in texts)])  # where each text begins in `joined`
         blank = (codes == ord(" ")) | (codes == ord(_BREAK))
@@ -94,15 +100,36 @@ class Finder:
                 can_end[offset : offset + len(text.text) + 1] = False
                 can_begin[offset + text.begins] = True
                 can_end[offset + text.ends] = True
-        begin, end, pattern = self._look_up(codes, can_begin, can_end)
-        order = np.lexsort((-end, begin))
-        begin, end, pattern = begin[order], end[order], pattern[order]
+        begin, end, pattern = self._verified(joined, *self._look_up(codes, can_begin, can_end))
         between_blanks = blank[begin - 1] & blank[end]
         cuts = np.searchsorted(begin, offsets)
         shift = np.repeat(offsets[:-1], np.diff(cuts))
-        columns = ((begin - shift).tolist(), (end - shift).tolist(), pattern.tolist(), between_blanks.tolist())
-        hits = list(zip(*columns, strict=True))
-        return [hits[first:last] for first, last in pairwise(cuts.tolist())]
+        columns = [column.tolist() for column in (begin - shift, end - shift, pattern, between_blanks)]
+        return [Hits(*(column[first:last] for column in columns)) for first, last in pairwise(cuts.tolist())]
+
+    def _find_in_pieces(self, text: Text) -> Hits:
+        hits = Hits([], [], [], [])
+        for offset, core, piece in _cut(text, self._reach):
+            here = self._find_together([piece])[0]
+            own = bisect_left(here.begins, core)  # the rest is found again in the next piece
+            hits.begins.extend(begin + offset for begin in here.begins[:own])
+            hits.ends.extend(end + offset for end in here.ends[:own])
+            hits.patterns.extend(here.patterns[:own])
+            hits.between_blanks.extend(here.between_blanks[:own])
+        return hits
+
+    def _verified(
+        self, text: str, begin: Positions, end: Positions, pattern: Positions
+    ) -> tuple[Positions, Positions, Positions]:
+        """The candidates that really are what their hash says, in order."""
+        order = np.lexsort((-end, begin))
+        begin, end, pattern = begin[order], end[order], pattern[order]
+        found = [text[a:b] for a, b in zip(begin.tolist(), end.tolist(), strict=True)]
+        wanted = list(map(self._patterns.__getitem__, pattern.tolist()))
+        if found != wanted:
+            equal = np.array([a == b for a, b in zip(found, wanted, strict=True)])
+            begin, end, pattern = begin[equal], end[equal], pattern[equal]
+        return begin, end, pattern
 
     def _look_up(
         self, codes: NDArray[np.uint32], can_begin: NDArray[np.bool_], can_end: NDArray[np.bool_]
@@ -110,10 +137,11 @@ class Finder:
         """Begins, ends and numbers of all pairs of places whose hash is that of a pattern."""
         sums = self._powers.sums(codes)
         begin, ends = np.flatnonzero(can_begin), np.flatnonzero(can_end)
-        following = np.cumsum(can_end, dtype=np.int64)[begin]  # index in `ends` of the first end behind each begin
-        back = self._powers.down(len(codes))[begin]
-        at = sums[begin]
-        limit = self._longest[_bucket((sums[begin + _PREFIX] - at) * back)]
+        at, back = sums[begin], self._powers.down[begin]
+        limit = np.full(len(begin), self._longest_short, dtype=np.int32)
+        for length, table in zip(_LEVELS, self._longest, strict=True):
+            np.maximum(limit, table[_bucket((sums[begin + length] - at) * back)], out=limit)
+        following = np.cumsum(can_end, dtype=np.int32)[begin]  # index in `ends` of the first end behind each begin
         found: list[tuple[Positions, Positions, Positions]] = []
         while True:
             within = following < len(ends)
@@ -141,7 +169,7 @@ class _Powers:
 
     def __init__(self, base: int) -> None:
         self._base, self._inverse = base, pow(base, -1, 1 << 64)
-        self._up = self._down = np.zeros(0, dtype=np.uint64)
+        self._up = self.down = np.zeros(0, dtype=np.uint64)
 
     def sums(self, codes: NDArray[np.uint32]) -> Hashes:
         """sums[i] is the sum of code * base^position over the first i characters."""
@@ -150,23 +178,23 @@ class _Powers:
         np.cumsum(codes * self._up[: len(codes)], out=sums[1:])
         return sums
 
-    def down(self, count: int) -> Hashes:
-        return self._down[:count]
-
-    def hash_all(self, strings: Sequence[str]) -> Hashes:
-        """The hash of each string, as if it stood at the beginning of a text."""
-        parts = []
-        for first in range(0, len(strings), BATCH >> 5):
-            chunk = strings[first : first + (BATCH >> 5)]
+    def hash_all(self, strings: Sequence[str]) -> tuple[Hashes, Hashes]:
+        """The hash of each string and of the beginning that tells it, as if it stood at the beginning of a text."""
+        whole, beginnings = [], []
+        for first in range(0, len(strings), _TOGETHER):
+            chunk = strings[first : first + _TOGETHER]
             ends = np.cumsum(np.fromiter(map(len, chunk), np.int64, len(chunk)))
-            begins = np.concatenate([[0], ends[:-1]]).astype(np.int64)
+            begins = np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1]])
             sums = self.sums(_codes("".join(chunk)))
-            parts.append((sums[ends] - sums[begins]) * self._down[begins])
-        return np.concatenate(parts)
+            whole.append((sums[ends] - sums[begins]) * self.down[begins])
+            levels = np.searchsorted(_LEVELS, ends - begins, side="right")
+            known = begins + np.array([0, *_LEVELS])[levels]
+            beginnings.append((sums[known] - sums[begins]) * self.down[begins])
+        return np.concatenate(whole), np.concatenate(beginnings)
 
     def _grow(self, count: int) -> None:
         if count > len(self._up):
-            self._up, self._down = _powers(self._base, count), _powers(self._inverse, count)
+            self._up, self.down = _powers(self._base, count), _powers(self._inverse, count)
 
 
 def _powers(base: int, count: int) -> Hashes:
@@ -180,7 +208,7 @@ def _codes(text: str) -> NDArray[np.uint32]:
 
 
 def _bucket(hashes: Hashes) -> Hashes:
-    return hashes >> np.uint64(64 - _PREFIX_BITS)
+    return hashes >> np.uint64(64 - _LEVEL_BITS)
 
 
 def _edges(codes: NDArray[np.uint32], blank: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -12,7 +12,7 @@ import numpy as np
 from goldgap.core.document import Document
 from goldgap.corpus.words import split_words
 from goldgap.distant.dictionary import Dictionary, Entry
-from goldgap.distant.finder import BATCH, Finder, Hit, Text
+from goldgap.distant.finder import BATCH, Finder, Hits, Text
 from goldgap.distant.rules import CaseRule, MatchRules
 
 SHORT = 3
@@ -44,36 +44,39 @@ class Matcher:
                     self._several[pattern] = [(self._single[pattern], None)]
                     self._single[pattern] = -1
                 self._several.setdefault(pattern, []).append((number, surface if exact else None))
-        self._patterns = list(patterns)
-        self._finder = Finder(self._patterns)
+        self._finder = Finder(list(patterns))
 
     def find(self, documents: Iterable[Document]) -> Iterator[list[Match]]:
         """For each document every entry on word boundaries, in order of (start, longest first, entry)."""
         for batch in _batches(documents):
             folded = [fold(document.text) for document in batch]
             texts = [_text(document, *pair) for document, pair in zip(batch, folded, strict=True)]
-            for document, pair, hits in zip(batch, folded, self._finder.find(texts), strict=True):
-                yield self._matches(document, *pair, hits)
+            for document, (_, origin), hits in zip(batch, folded, self._finder.find(texts), strict=True):
+                yield self._matches(document, origin, hits)
 
-    def _matches(self, document: Document, folded: str, origin: Sequence[int] | None, hits: list[Hit]) -> list[Match]:
-        patterns, single = self._patterns, self._single
-        hits = [hit for hit in hits if folded[hit[0] : hit[1]] == patterns[hit[2]]]
+    def _matches(self, document: Document, origin: Sequence[int] | None, hits: Hits) -> list[Match]:
         if origin is not None:
             hits = _in_original(hits, origin)
-        if document.tokens is None:  # else the finder looked at the edges of tokens only
+        single = self._single
+        if document.tokens is None:
             is_edge = _word_edges(document.text)
-            hits = [hit for hit in hits if hit[3] or (is_edge(hit[0]) and is_edge(hit[1]))]
-        found = []
-        for start, end, pattern, _ in hits:
-            entry = single[pattern]
-            if entry >= 0:
-                found.append((start, end, entry))
-            else:
-                found += self._settle(pattern, document.text, start, end)
-        return found
+            found = [
+                (start, end, pattern)
+                for start, end, pattern, between_blanks in zip(*hits, strict=True)
+                if between_blanks or (is_edge(start) and is_edge(end))
+            ]
+        else:  # then the finder looked at the edges of tokens only
+            found = list(zip(hits.begins, hits.ends, hits.patterns, strict=True))
+        if not self._several:
+            return [(start, end, single[pattern]) for start, end, pattern in found]
+        return [match for hit in found for match in self._settle(document.text, *hit)]
 
-    def _settle(self, pattern: int, text: str, start: int, end: int) -> Iterator[Match]:
+    def _settle(self, text: str, start: int, end: int, pattern: int) -> Iterator[Match]:
         """The entries of a pattern whose case is right here."""
+        entry = self._single[pattern]
+        if entry >= 0:
+            yield start, end, entry
+            return
         here = text[start:end]
         for entry, literal in self._several[pattern]:
             if literal is None or literal == here or literal == " ".join(here.split()):
@@ -135,17 +138,18 @@ def _text(document: Document, folded: str, origin: Sequence[int] | None) -> Text
     return Text(folded, begins, ends)
 
 
-def _in_original(hits: list[Hit], origin: Sequence[int]) -> list[Hit]:
+def _in_original(hits: Hits, origin: Sequence[int]) -> Hits:
     """Hits in folded text as hits in the text itself, without those inside the expansion of one character.
 
     "s" stands in "ss", which "ß" folds to, but not in "ß".
     """
     whole = [True, *(a != b for a, b in pairwise(origin)), True]
-    return [
+    kept = [
         (origin[start], origin[end - 1] + 1, pattern, between_blanks)
-        for start, end, pattern, between_blanks in hits
+        for start, end, pattern, between_blanks in zip(*hits, strict=True)
         if whole[start] and whole[end]
     ]
+    return Hits(*(list(column) for column in zip(*kept, strict=True))) if kept else Hits([], [], [], [])
 
 
 def _word_edges(text: str) -> Callable[[int], bool]:

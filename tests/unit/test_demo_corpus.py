@@ -77,7 +77,7 @@ def test_ambiguous_cases_are_there(documents: list[Document]) -> None:
     assert any("'s" in name or "’s" in name for name in types), "a name with 's"
     assert sum("-" in name for name in types) >= 10
     assert sum(name.isupper() and len(name) > 1 for name in types) >= 10, "abbreviations"
-    per_surface = Counter(entry.surface for entry in set(e._replace(case=None) for e in Dictionary.read(DICTIONARY)))
+    per_surface = Counter(entry.surface for entry in {e._replace(case=None) for e in Dictionary.read(DICTIONARY)})
     assert sum(count > 1 for count in per_surface.values()) >= 5, "dictionary entries of several types"
 
 
