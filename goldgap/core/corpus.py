@@ -79,11 +79,6 @@ class Corpus:
         documents = format_of(path, format).read(path, _options(options), notes)
         if not documents:
             raise CorpusError("no document in it: expected at least one sentence or text", path=path)
-        repeated = _first_repeat(document.id for document in documents)
-        if repeated is not None:
-            raise CorpusError(
-                f"two documents have the id {repeated!r}; ids must be unique, or left out to be numbered", path=path
-            )
         complete = options.get("complete")
         if complete is not None:
             documents = [document.replace(complete=complete) for document in documents]
@@ -144,12 +139,3 @@ def _options(given: dict[str, object]) -> ReadOptions:
     if given.get("separator") == "":
         raise ConfigError("separator is '', expected tab, space or the string between two columns")
     return ReadOptions(**given)  # type: ignore[arg-type]
-
-
-def _first_repeat(ids: Iterable[str]) -> str | None:
-    seen: set[str] = set()
-    for name in ids:
-        if name in seen:
-            return name
-        seen.add(name)
-    return None

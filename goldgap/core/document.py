@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from goldgap.core.errors import DocumentError
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 Range = tuple[int, int]
 """A half-open range of code points, or of words."""
@@ -99,6 +102,9 @@ def _label_problem(label: str) -> str | None:
 def _problems(document: Document) -> Iterator[str]:
     """What contradicts the invariants, in words; the first is enough to refuse the document."""
     length = len(document.text)
+    for name, text in (("text", document.text), ("id", document.id)):
+        if not text.isascii() and (surrogate := _SURROGATE.search(text)):
+            yield f"the {name} has a lone surrogate at character {surrogate.start()}: not valid Unicode"
     for kind, items in (("entity", document.entities), ("dropped entity", document.dropped)):
         for entity in items:
             if problem := _range_problem(entity.start, entity.end, length) or label_problem(entity.label):

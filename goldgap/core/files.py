@@ -54,7 +54,7 @@ def decode_utf8(data: bytes, path: Path) -> str:
     except UnicodeDecodeError as error:
         # utf-8-sig counts positions behind the byte order mark that it takes off.
         at = error.start + (3 if data.startswith(b"\xef\xbb\xbf") else 0)
-        line = data.count(b"\n", 0, at) + 1
+        line = _line_number(data[:at].decode("utf-8", errors="replace"))
         raise InputError(
             f"byte {at} (0x{data[at]:02x}) is not UTF-8; if the file is in another encoding, convert it: "
             "iconv -f LATIN1 -t UTF-8",
@@ -62,9 +62,14 @@ def decode_utf8(data: bytes, path: Path) -> str:
             line=line,
         ) from None
     if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
+        line = _line_number(text[: text.index("\0")])
         raise InputError("a NUL character: is this a text file?", path=path, line=line)
     return text
+
+
+def _line_number(before: str) -> int:
+    """The line on which the text behind `before` goes on, lines ending in LF, CRLF or CR."""
+    return before.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1
 
 
 @contextmanager

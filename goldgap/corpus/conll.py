@@ -13,7 +13,7 @@ from goldgap.core.document import Document, Entity, Range
 from goldgap.core.errors import CorpusError, InputError
 from goldgap.core.files import write_atomic
 from goldgap.core.notes import Notes
-from goldgap.corpus.lines import read_lines
+from goldgap.corpus.lines import Ids, read_lines
 from goldgap.corpus.tags import (
     OUTSIDE,
     UNKNOWN,
@@ -52,13 +52,18 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
     if knows_unknown:
         notes.fact("the tag UNK", "is used: O means known not to be an entity, UNK unknown")
     documents = []
+    ids = Ids()
     before: _Sentence | None = None
     for number, sentence in enumerate(sentences, 1):
         spans = _spans(path, sentence, before, scheme, options, notes)
         before = sentence
         text, tokens = join(sentence.words)
         entities = tuple(Entity(tokens[first][0], tokens[end - 1][1], label) for first, end, label in spans)
-        document = Document(text, entities, id=sentence.id or str(number), tokens=tokens)
+        try:
+            name = ids.claim(sentence.id or str(number), sentence.lines[0])
+        except InputError as error:
+            raise CorpusError(error.message, path=path, line=sentence.lines[0]) from None
+        document = Document(text, entities, id=name, tokens=tokens)
         if knows_unknown:
             document = document.replace(complete=True, unknown=_unknown_ranges(sentence, tokens))
         documents.append(document)
@@ -69,7 +74,7 @@ def write(documents: list[Document], path: Path, options: WriteOptions, notes: N
     """token<TAB>tag; what tags cannot hold (nested entities, parts of words) is left out and counted."""
     with_unknown = any(document.unknown for document in documents)
     with write_atomic(path) as handle:
-        for document in documents:
+        for number, document in enumerate(documents, 1):
             words = words_of(document)
             spans = _representable(document, words, notes)
             tags = spans_to_tags(len(words), spans, scheme=options.scheme)
@@ -83,6 +88,10 @@ def write(documents: list[Document], path: Path, options: WriteOptions, notes: N
                 handle.write("\n")
             if document.dropped or document.rejected:
                 notes.change("dropped or rejected spans, which a token file cannot hold (left out)", document.id)
+            if document.id != str(number):
+                notes.change("document id, which a token file does not hold (numbered anew)", document.id)
+            if document.complete and not with_unknown:
+                notes.change("complete document: a token file says so only when it is read as such", document.id)
 
 
 formats.add("conll", Format((".conll", ".tsv", ".bio", ".iob", ".bmes"), read, write))

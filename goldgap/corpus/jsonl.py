@@ -12,19 +12,23 @@ from goldgap.core.errors import CorpusError, InputError
 from goldgap.core.files import write_atomic
 from goldgap.core.notes import Notes
 from goldgap.corpus.conll import join_words
-from goldgap.corpus.lines import read_lines
+from goldgap.corpus.lines import Ids, read_lines
 
 _KEYS = {"id", "text", "entities", "tokens", "complete", "rejected", "unknown", "dropped"}
+_ENTITY_KEYS = {"start", "end", "label", "score", "source"}
 
 
 def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
     """One document a line; blank lines are passed over."""
     documents = []
+    ids = Ids()
     for number, line in enumerate(read_lines(path, notes, repair=options.on_error == "repair"), 1):
         if not line.strip():
             continue
         try:
-            documents.append(_document(_parse(line), number, notes, where=f"{path}:{number}"))
+            document = _document(_parse(line), number, notes, where=f"{path}:{number}")
+            ids.claim(document.id, number)
+            documents.append(document)
         except InputError as error:
             if options.on_error == "error":
                 raise CorpusError(error.message, path=path, line=number) from None
@@ -108,7 +112,10 @@ def _document(values: dict[str, Any], number: int, notes: Notes, *, where: str) 
     if isinstance(values.get("text"), str):
         text = _encodable(values["text"])
         tokens = None if words is None else tuple(_range(word, '"tokens"') for word in words)
-        entities = tuple(_entity(item) for item in _list(values, "entities"))
+        items = _list(values, "entities")
+        entities = tuple(_entity(item) for item in items)
+        for key in sorted({key for item in items for key in item} - _ENTITY_KEYS):
+            notes.change(f"key {key!r} of an entity is not one of goldgap's (not kept)", where)
     elif "text" not in values and words is not None:
         if not all(isinstance(word, str) and word for word in words):
             raise InputError('without "text", "tokens" must be a list of non-empty strings')

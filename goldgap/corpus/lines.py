@@ -11,6 +11,21 @@ from goldgap.core.notes import Notes
 REPLACEMENT = "\ufffd"
 
 
+class Ids:
+    """The ids of a file's documents, each with its line, so that none is given twice."""
+
+    def __init__(self) -> None:
+        self._line_of: dict[str, int] = {}
+
+    def claim(self, name: str, line: int) -> str:
+        first = self._line_of.setdefault(name, line)
+        if first != line:
+            raise InputError(
+                f"the id {name!r} was given on line {first} already; ids must be unique, or left out to be numbered"
+            )
+        return name
+
+
 def read_lines(path: Path, notes: Notes, *, repair: bool = False) -> list[str]:
     """The lines without their ends, be those LF, CRLF or CR; an empty last line is left out.
 

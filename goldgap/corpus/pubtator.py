@@ -10,7 +10,7 @@ from goldgap.core.document import Document, Entity
 from goldgap.core.errors import CorpusError, DocumentError, InputError
 from goldgap.core.files import write_atomic
 from goldgap.core.notes import Notes
-from goldgap.corpus.lines import read_lines
+from goldgap.corpus.lines import Ids, read_lines
 
 _PASSAGE = re.compile(r"([^|\t]+)\|([ta])\|(.*)")
 
@@ -21,6 +21,7 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
     passages: dict[str, str] = {}
     entities: list[Entity] = []
     identity = ""
+    ids = Ids()
     lines = read_lines(path, notes, repair=options.on_error == "repair")
     for number, line in enumerate([*lines, ""], 1):
         where = f"{path}:{number}"
@@ -30,6 +31,8 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
                     documents.append(Document(_text(passages), tuple(entities), id=identity))
                 passages, entities = {}, []
             elif passage := _PASSAGE.fullmatch(line):
+                if not passages:
+                    ids.claim(passage[1], number)
                 identity = _passage(passage, passages, identity)
             else:
                 entity = _entity(line, identity, passages, notes, where)

@@ -99,6 +99,8 @@ def _read_table(path: Path, notes: Notes) -> Iterator[Entry]:
 
 
 def _read_list(path: Path, notes: Notes) -> Iterator[Entry]:
+    if problem := label_problem(path.stem):
+        raise DictionaryError(f"the file's name is the type of its entries: {problem}", path=path)
     for line in read_lines(path, notes):
         if surface := normal_surface(line):
             yield Entry(path.stem, surface)

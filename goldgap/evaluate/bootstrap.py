@@ -6,6 +6,7 @@ So it is a multinomial draw over the few distinct kinds: the same law as drawing
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -47,34 +48,32 @@ def f1_interval(counts: Sequence[Counts], *, samples: int = 1000, seed: int = 0)
         tp, predicted, gold = np.sum(np.asarray(counts, dtype=np.int64).reshape(-1, 3), axis=0)
         point = float(_f1(tp, predicted, gold))
         return Interval(point, point)
-    drawn = _resample(np.asarray(counts, dtype=np.int64), samples, seed)  # (sample, 3)
+    drawn = _resample(counts, samples, seed)  # (sample, 3)
     return _interval(_f1(*drawn.T))
 
 
 def compare(first: Sequence[Counts], second: Sequence[Counts], *, samples: int = 1000, seed: int = 0) -> Comparison:
     """Paired bootstrap: both predictions are scored on the same resampled documents."""
-    import numpy as np
-
     if len(first) != len(second):
         raise InputError(f"{len(first)} documents against {len(second)}: a paired test needs the same documents")
-    counts = np.hstack([np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)])
-    drawn = _resample(counts, samples, seed)  # (sample, 6)
+    pairs = [(*one, *other) for one, other in zip(first, second, strict=True)]
+    drawn = _resample(pairs, samples, seed)  # (sample, 6)
     differences = _f1(*drawn[:, 3:].T) - _f1(*drawn[:, :3].T)
-    sums = counts.sum(axis=0)
-    observed = float(_f1(*sums[3:]) - _f1(*sums[:3]))
+    observed = f1_interval(second, samples=0).low - f1_interval(first, samples=0).low
     # The share of resamples on the far side of zero, doubled; one is added so that no finite sample proves p = 0.
     below, above = int((differences <= 0).sum()), int((differences >= 0).sum())
     p_value = min(1.0, 2 * (min(below, above) + 1) / (samples + 1))
     return Comparison(observed, _interval(differences), p_value)
 
 
-def _resample(counts: NDArray[np.int64], samples: int, seed: int) -> NDArray[np.int64]:
+def _resample(counts: Sequence[tuple[int, ...]], samples: int, seed: int) -> NDArray[np.int64]:
     """Sums of the counts over documents drawn with replacement.  (document, column) -> (sample, column)"""
     import numpy as np
 
-    kinds, frequency = np.unique(counts, axis=0, return_counts=True)  # (kind, column), (kind,)
-    generator = np.random.default_rng(seed)
-    times = generator.multinomial(len(counts), frequency / len(counts), size=samples)  # (sample, kind)
+    tally = sorted(Counter(counts).items())
+    kinds = np.array([kind for kind, _ in tally], dtype=np.int64)  # (kind, column)
+    share = np.array([number for _, number in tally]) / len(counts)  # (kind,)
+    times = np.random.default_rng(seed).multinomial(len(counts), share, size=samples)  # (sample, kind)
     drawn: NDArray[np.int64] = times @ kinds
     return drawn
 

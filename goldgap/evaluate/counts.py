@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -37,6 +37,10 @@ TypeCounts = dict[str, Counts]
 
 def pair_up(gold: Corpus, predicted: Corpus) -> list[tuple[Document, Document]]:
     """Each gold document with the prediction of the same id; both corpora must hold the same documents."""
+    for corpus in (gold, predicted):
+        repeated = [name for name, times in Counter(document.id for document in corpus).items() if times > 1]
+        if repeated:
+            raise InputError(f"the id {repeated[0]!r} belongs to several documents; ids must be unique to be paired")
     by_id = {document.id: document for document in predicted}
     missing = [document.id for document in gold if document.id not in by_id]
     extra = by_id.keys() - {document.id for document in gold}
@@ -87,29 +91,34 @@ def token_pairs(documents: Iterable[tuple[Document, Document]]) -> list[Pair]:
     return pairs
 
 
-def count(pair: Pair, match: Match) -> TypeCounts:
+def by_type(pair: Pair) -> dict[str, tuple[list[Key], list[Key]]]:
+    """Gold and predicted entities of each type that occurs."""
+    groups: dict[str, tuple[list[Key], list[Key]]] = {}
+    for side, entities in enumerate(pair):
+        for entity in entities:
+            groups.setdefault(entity[2], ([], []))[side].append(entity)
+    return groups
+
+
+def count(groups: dict[str, tuple[list[Key], list[Key]]], match: Match) -> TypeCounts:
     """Counts by type of one document.
 
     strict: same start, end and type. start, end: same type and that boundary (003 Table 8). loose: same type and at
     least one common character, each entity in at most one pair.
     """
-    gold, predicted = _by_label(pair.gold), _by_label(pair.predicted)
+    matched = _MATCHED[match]
     return {
-        label: Counts(_MATCHED[match](gold[label], predicted[label]), len(predicted[label]), len(gold[label]))
-        for label in gold.keys() | predicted.keys()
+        label: Counts(matched(gold, predicted), len(predicted), len(gold))
+        for label, (gold, predicted) in groups.items()
     }
-
-
-def _by_label(entities: Iterable[Key]) -> defaultdict[str, list[Key]]:
-    grouped: defaultdict[str, list[Key]] = defaultdict(list)
-    for entity in entities:
-        grouped[entity[2]].append(entity)
-    return grouped
 
 
 def _common(part: Callable[[Key], Hashable]) -> Callable[[list[Key], list[Key]], int]:
     def matched(gold: list[Key], predicted: list[Key]) -> int:
-        return (Counter(map(part, gold)) & Counter(map(part, predicted))).total()
+        ours, theirs = list(map(part, gold)), list(map(part, predicted))
+        if len(set(ours)) == len(ours):
+            return len(set(ours).intersection(theirs))
+        return (Counter(ours) & Counter(theirs)).total()
 
     return matched
 

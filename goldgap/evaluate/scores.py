@@ -15,6 +15,7 @@ from goldgap.evaluate.counts import (
     Match,
     Pair,
     TypeCounts,
+    by_type,
     count,
     entity_pairs,
     pair_up,
@@ -103,7 +104,8 @@ def evaluate(gold: Corpus, predicted: Corpus, *, samples: int = 1000, seed: int 
     """Every score of the predictions against the gold; documents are paired by id."""
     documents = pair_up(gold, predicted)
     pairs = entity_pairs(documents)
-    per_document = {match: [count(pair, match) for pair in pairs] for match in MATCHES}
+    groups = [by_type(pair) for pair in pairs]
+    per_document = {match: [count(group, match) for group in groups] for match in MATCHES}
     return Evaluation(
         entities={match: _scores(counts, samples, seed) for match, counts in per_document.items()},
         tokens=_scores(_token_counts(documents), samples, seed),
@@ -117,7 +119,7 @@ def evaluate(gold: Corpus, predicted: Corpus, *, samples: int = 1000, seed: int 
 
 def entity_scores(pairs: Sequence[Pair], *, match: Match = "strict", samples: int = 0, seed: int = 0) -> Scores:
     """Only the scores of one way of matching."""
-    return _scores([count(pair, match) for pair in pairs], samples, seed)
+    return _scores([count(by_type(pair), match) for pair in pairs], samples, seed)
 
 
 def total(counts: TypeCounts) -> Counts:
@@ -130,7 +132,7 @@ def add(counts: Sequence[Counts] | Any) -> Counts:
 
 
 def _token_counts(documents: list[tuple[Document, Document]]) -> list[TypeCounts]:
-    return [count(pair, "strict") for pair in token_pairs(documents)]
+    return [count(by_type(pair), "strict") for pair in token_pairs(documents)]
 
 
 def _scores(per_document: list[TypeCounts], samples: int, seed: int) -> Scores:

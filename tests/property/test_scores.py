@@ -14,7 +14,7 @@ from goldgap import Corpus, Document, Entity
 from goldgap.corpus.conll import join_words
 from goldgap.corpus.tags import tags_to_spans
 from goldgap.evaluate.bootstrap import compare, f1_interval
-from goldgap.evaluate.counts import MATCHES, Counts, Key, Match, Pair, count
+from goldgap.evaluate.counts import MATCHES, Counts, Key, Match, Pair, by_type, count
 from goldgap.evaluate.errors import MISSED, SPURIOUS, find_errors
 from goldgap.evaluate.scores import Score, add, entity_scores, evaluate, total
 from tests.unit.test_tags import conlleval_spans
@@ -115,7 +115,7 @@ def test_every_way_of_matching_agrees_with_brute_force_on_nested_sets(pair: Pair
         for label in "XY":
             gold = [key for key in pair.gold if key[2] == label]
             predicted = [key for key in pair.predicted if key[2] == label]
-            counts = count(pair, match).get(label, Counts())
+            counts = count(by_type(pair), match).get(label, Counts())
             assert counts == (most_pairs(gold, predicted, match), len(predicted), len(gold))
 
 
@@ -150,7 +150,7 @@ def test_swapping_gold_and_prediction_swaps_precision_and_recall(items: list[Pai
 @given(st.lists(pairs, max_size=6))
 def test_errors_explain_every_entity_once(items: list[Pair]) -> None:
     errors = find_errors(items)
-    strict = add([total(count(pair, "strict")) for pair in items])
+    strict = add([total(count(by_type(pair), "strict")) for pair in items])
     paired = errors.type + errors.boundary + errors.type_and_boundary
     assert strict.gold == strict.tp + paired + errors.missed
     assert strict.predicted == strict.tp + paired + errors.spurious

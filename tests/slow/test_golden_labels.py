@@ -30,7 +30,13 @@ def test_bc5cdr_labels_are_reproduced_in_every_sentence(shared_data: Path) -> No
 
 def test_bc5cdr_quality_as_the_command_prints_it(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "bc5cdr"
-    command = [Path(sys.executable).with_name("goldgap"), "annotate", folder / "train_gold.tsv", "--case", "exact"]
+    command: list[str | Path] = [
+        Path(sys.executable).with_name("goldgap"),
+        "annotate",
+        folder / "train_gold.tsv",
+        "--case",
+        "exact",
+    ]
     command += ["--dictionary", folder / "dictionary_core.tsv", "--gold", folder / "train_gold.tsv"]
     printed = subprocess.run([*command, "-o", tmp_path / "o.tsv"], capture_output=True, text=True, check=True).stdout
     row = next(line for line in printed.split("\n") if line.startswith("all (micro)"))

@@ -111,11 +111,11 @@ def test_check_finds_sentences_in_two_splits(run: Run) -> None:
 
 
 def test_strict_turns_a_repair_into_an_error(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "slip.conll").write_text("a\tO\nb\tI-X\n", encoding="utf-8")
+    (tmp_path / "slip.conll").write_text("a\tB-X\nb\tO\nc\tI-X\n", encoding="utf-8")
     told = run("check", "slip.conll")
     assert (told.status, "inside tag with no entity open" in told.err) == (0, True)
     refused = run("check", "slip.conll", "--strict")
-    assert (refused.status, "slip.conll:2" in refused.err) == (2, True)
+    assert (refused.status, "slip.conll:3" in refused.err) == (2, True)
 
 
 def test_an_option_that_does_not_exist_is_status_2(run: Run) -> None:

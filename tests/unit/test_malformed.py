@@ -451,10 +451,16 @@ REFUSED = {
     "integer of 5000 digits": Refused(
         jsonl('{"text": "a", "id": ' + "9" * 5000 + "}"), 1, "not JSON", "expected one object a line"
     ),
+    "duplicate ids in PubTator": Refused(
+        {"corpus.pubtator": b"1|t|x\n1|a|y\n\n1|t|z\n"}, 4, "the id '1' was given on line 1 already", "must be unique"
+    ),
+    "duplicate ids in comments": Refused(
+        {"corpus.conll": b"# id = a\nx\tO\n\n# id = a\ny\tO\n"}, 5, "the id 'a' was given on line 2", "must be unique"
+    ),
     "duplicate ids": Refused(
         jsonl({"id": "x", "text": "a"}, {"id": "x", "text": "b"}),
-        None,
-        "two documents have the id 'x'",
+        2,
+        "the id 'x' was given on line 1 already",
         "must be unique",
     ),
     "offsets reversed": Refused(entity_in_ada(start=3, end=0), 1, "start 3 lies behind end 0", "half-open ranges"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from goldgap.distant.matcher import Matcher, is_exact
 from goldgap.distant.rules import MatchRules
 
 
-def found(text: str | Document, entries: list[tuple[str, ...]], **rules: Any) -> list[tuple[str, str]]:
+def found(text: str | Document, entries: Sequence[tuple[str, ...]], **rules: Any) -> list[tuple[str, str]]:
     """(surface, label) of the entities that a dictionary gives to one text."""
     document = text if isinstance(text, Document) else Document(text, id="1")
     dictionary = Dictionary(Entry(*entry) for entry in entries)  # type: ignore[arg-type]
