@@ -22,6 +22,7 @@ err = Console(stderr=True, highlight=False)
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None) -> Table:
     """The first column to the left, the others, which are numbers, to the right."""
     made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    made.show_header = any(columns)
     for index, name in enumerate(columns):
         made.add_column(name, justify="left" if index == 0 else "right", style=None, header_style="dim")
     for row in rows:
@@ -54,7 +55,7 @@ def show_check(check: Check) -> None:
 def show_findings(findings: Iterable[Finding]) -> None:
     for finding in findings:
         out.print()
-        out.print(Text.assemble((f"{finding.count:,} {finding.what}", "bold")))
+        out.print(Text(f"{finding.what}: {finding.count:,}", style="bold"))
         for example in finding.examples:
             out.print(Text(f"  {example}"), no_wrap=True, overflow="ellipsis")
         if finding.count > len(finding.examples):
@@ -102,7 +103,7 @@ def show_errors(errors: Errors) -> None:
     rows = [(gold, *(f"{errors.confusion[gold, column]:,}" for column in columns)) for gold in [*golds, SPURIOUS]]
     rows[-1] = (*rows[-1][:-1], "-")
     out.print()
-    out.print(table(("gold \\ predicted", *columns), rows, title="Confusion"))
+    out.print(table(("", *columns), rows, title="Types (gold in rows)"))
 
 
 def percent(value: float) -> str:

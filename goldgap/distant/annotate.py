@@ -33,9 +33,10 @@ class Usage:
 
 @dataclass(slots=True)
 class Annotated:
-    """A labelled corpus, and how the dictionary was used."""
+    """A labelled corpus, by which rules, and how the dictionary was used."""
 
     corpus: Corpus
+    rules: MatchRules
     usage: Usage
 
 
@@ -50,7 +51,7 @@ def annotate(corpus: Corpus, dictionary: Dictionary, rules: MatchRules) -> Annot
         ),
         notes=corpus.notes,
     )
-    return Annotated(labelled, usage)
+    return Annotated(labelled, rules, usage)
 
 
 def _annotate(

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from goldgap.core.corpus import Corpus
 from goldgap.core.findings import Check, Finding
 from goldgap.corpus.words import words_of
 from goldgap.distant.annotate import Annotated, Usage
 from goldgap.distant.dictionary import Dictionary
+from goldgap.distant.matcher import is_exact
 
 VERY_SHORT = 2
 OVER_MATCHED_SHARE = 0.01
 OVER_MATCHED_LEAST = 5
+CASUAL_LEAST = 3
+"""So many entries of a type in lower case make a habit."""
 COLUMNS = ("type", "entries", "used", "matches")
 
 
@@ -21,7 +23,7 @@ def audit(annotated: Annotated, dictionary: Dictionary) -> Check:
     """Facts, a row for each type, and findings with counts and examples, of the dictionary in this corpus."""
     usage = annotated.usage
     findings = [
-        _common_words(annotated.corpus, dictionary, usage),
+        _common_words(annotated, dictionary),
         _over_matched(dictionary, usage),
         _ambiguous(dictionary, usage),
         _conflicts(dictionary, usage),
@@ -61,26 +63,25 @@ def _rows(dictionary: Dictionary, usage: Usage) -> list[tuple[str, ...]]:
     return [(label, f"{entries[label]:,}", f"{used[label]:,}", f"{matches[label]:,}") for label in dictionary.labels]
 
 
-def _common_words(corpus: Corpus, dictionary: Dictionary, usage: Usage) -> Finding:
-    """Capitalised one-word entries whose word stands mostly in lower case in this very text."""
+def _common_words(annotated: Annotated, dictionary: Dictionary) -> Finding:
+    """Capitalised one-word entries that match in any case, and whose word stands mostly in lower case in this text."""
+    usage = annotated.usage
     counts: Counter[str] = Counter()
-    for document in corpus:
+    for document in annotated.corpus:
         counts.update(document.text[start:end] for start, end in words_of(document))
     names: Counter[str] = Counter()
     lowered: dict[int, int] = {}
     for number, entry in enumerate(dictionary):
         lower = entry.surface.lower()
-        if lower != entry.surface and " " not in lower and usage.used[number]:
+        names_something = lower != entry.surface and " " not in lower and not is_exact(entry, annotated.rules.case)
+        if names_something and usage.used[number]:
             names[entry.label] += 1
             if counts[lower] > counts[entry.surface]:
                 lowered[number] = counts[lower]
-    of_label = Counter(dictionary.entries[number].label for number in lowered)
     # Where most entries of a type stand in lower case in the text (diseases), capitals mean nothing in this dictionary.
-    suspects = {
-        number: count
-        for number, count in lowered.items()
-        if of_label[dictionary.entries[number].label] <= names[dictionary.entries[number].label] / 2
-    }
+    of_label = Counter(dictionary.entries[number].label for number in lowered)
+    casual = {label for label, count in of_label.items() if count >= CASUAL_LEAST and count > names[label] / 2}
+    suspects = {number: n for number, n in lowered.items() if dictionary.entries[number].label not in casual}
     return _listed(
         "entries that are mostly a lower-case word in this text",
         dictionary,

@@ -33,7 +33,7 @@ _TEMPLATE = """\
 ## What is suspicious about the dictionary
 
 {% for finding in check.findings -%}
-**{{ finding.count }} {{ finding.what }}** ({{ finding.advice }})
+**{{ finding.what }}: {{ finding.count }}** ({{ finding.advice }})
 
 {% for example in finding.examples -%}
 - {{ example }}

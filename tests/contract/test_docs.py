@@ -1,0 +1,73 @@
+"""The documentation is true: its blocks run, the command reference is current, every command is described."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from goldgap.cli import app
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SET_UP = re.compile(r"^make .*$", re.MULTILINE)
+"""Lines that install: the tests already run inside what they make."""
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
+def test_every_block_runs_in_order_in_a_new_folder(page: Path, tmp_path: Path) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "COLUMNS": "80"}
+    for language, text in blocks(page):
+        command = (
+            ["bash", "-euo", "pipefail", "-c", SET_UP.sub("", text)] if language == "sh" else ["python", "-c", text]
+        )
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
+
+
+def test_blocks_are_found() -> None:
+    assert sum(len(blocks(page)) for page in PAGES) >= 8
+
+
+@pytest.mark.slow
+def test_the_command_reference_is_what_the_commands_say() -> None:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == module.reference(), "run `make docs`"
+    assert set(module.COMMANDS) == command_names()
+
+
+def command_names() -> set[str]:
+    return {info.name or info.callback.__name__ for info in app.registered_commands if info.callback is not None}
+
+
+def test_the_readme_names_every_command() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert {name for name in command_names() if f"`goldgap {name}`" not in readme} == set()
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_tree_in_the_readme_is_the_tree() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^  (\w+)/ ", readme, re.MULTILINE))
+    assert named == {path.parent.name for path in (ROOT / "goldgap").glob("*/__init__.py")}
