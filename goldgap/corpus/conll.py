@@ -25,7 +25,7 @@ from goldgap.corpus.tags import (
     split_tag,
     tags_to_spans,
 )
-from goldgap.corpus.words import CJK, word_spans, words_of
+from goldgap.corpus.words import CJK, word_spans, words_of, words_touching
 
 _DOCSTART = "-DOCSTART-"
 _IS_CJK = re.compile(f"[{CJK}]")
@@ -297,9 +297,7 @@ def _representable(document: Document, words: tuple[Range, ...], notes: Notes) -
 def _mark_unknown(document: Document, words: tuple[Range, ...], tags: list[str]) -> list[str]:
     """O becomes UNK where nothing is known."""
     if document.complete is True:
-        hidden = {
-            index for start, end in document.unknown for index, (a, b) in enumerate(words) if start < b and a < end
-        }
+        hidden = {index for start, end in document.unknown for index in words_touching(words, start, end)}
     else:
         hidden = set(range(len(words)))
     return [UNKNOWN if tag == OUTSIDE and index in hidden else tag for index, tag in enumerate(tags)]

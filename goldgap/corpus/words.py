@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from functools import cache
+from operator import itemgetter
 
 from goldgap.core.document import Document, Range
 
@@ -47,6 +50,12 @@ def word_spans(words: tuple[Range, ...], ranges: list[Range]) -> list[Range | No
         a, b = first.get(start), last.get(end)
         spans.append(None if a is None or b is None else (a, b))
     return spans
+
+
+def words_touching(words: Sequence[Range], start: int, end: int) -> range:
+    """Indices of the words that have a character in common with a range."""
+    first = bisect_right(words, start, key=itemgetter(1))
+    return range(first, max(first, bisect_left(words, end, key=itemgetter(0))))
 
 
 @cache

@@ -58,6 +58,7 @@ def _annotate(
     document: Document, matches: list[Match], dictionary: Dictionary, rules: MatchRules, usage: Usage
 ) -> Document:
     chosen = []
+    rejected = {(item.start, item.end, item.label) for item in document.rejected}
     reach = 0
     for (start, end), group in groupby(matches, key=itemgetter(0, 1)):
         entries = _settle([entry for _, _, entry in group], dictionary, rules, usage)
@@ -70,7 +71,7 @@ def _annotate(
         reach = max(reach, end)
         for number in entries:
             label = dictionary.entries[number].label
-            if not _is_rejected(document, start, end, label):
+            if not {(start, end, label), (start, end, None)} & rejected:
                 _record(document, start, end, number, usage)
                 chosen.append(Entity(start, end, label, source=SOURCE))
     return document.replace(entities=tuple(chosen), complete=False, unknown=())
@@ -85,10 +86,6 @@ def _settle(entries: list[int], dictionary: Dictionary, rules: MatchRules, usage
     if rules.ambiguous == "all":
         return [number for index, number in enumerate(entries) if labels[index] not in labels[:index]]
     return entries[:1] if rules.ambiguous == "first" else []
-
-
-def _is_rejected(document: Document, start: int, end: int, label: str) -> bool:
-    return any((item.start, item.end) == (start, end) and item.label in (None, label) for item in document.rejected)
 
 
 def _record(document: Document, start: int, end: int, number: int, usage: Usage) -> None:

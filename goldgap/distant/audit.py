@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from goldgap.core.findings import Check, Finding
-from goldgap.corpus.words import words_of
+from goldgap.corpus.words import words_of, words_touching
 from goldgap.distant.annotate import Annotated, Usage
 from goldgap.distant.dictionary import Dictionary
 from goldgap.distant.matcher import is_exact
@@ -37,19 +37,16 @@ def audit(annotated: Annotated, dictionary: Dictionary) -> Check:
 
 def _facts(annotated: Annotated, dictionary: Dictionary) -> dict[str, str]:
     corpus, usage = annotated.corpus, annotated.usage
-    words = sum(len(words_of(document)) for document in corpus)
-    covered = sum(
-        entity.start < end and start < entity.end
-        for document in corpus
-        if document.entities
-        for start, end in words_of(document)
-        for entity in document.entities
-    )
+    words = labelled = 0
+    for document in corpus:
+        here = words_of(document)
+        words += len(here)
+        labelled += len({index for e in document.entities for index in words_touching(here, e.start, e.end)})
     with_match = sum(bool(document.entities) for document in corpus)
     used = sum(count > 0 for count in usage.used.values())
     return {
         "documents with a match": f"{with_match:,} of {len(corpus):,} ({100 * with_match / len(corpus):.1f} %)",
-        "words labelled": f"{covered:,} of {words:,} ({100 * covered / max(words, 1):.1f} %)",
+        "words labelled": f"{labelled:,} of {words:,} ({100 * labelled / max(words, 1):.1f} %)",
         "entries used": f"{used:,} of {len(dictionary):,} ({100 * used / len(dictionary):.1f} %)",
     } | dictionary.notes.facts
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from goldgap.core.corpus import Corpus
-from goldgap.core.document import Document
+from goldgap.core.document import Document, Range
 from goldgap.core.findings import Finding
+from goldgap.corpus.words import words_touching
 from goldgap.distant.dictionary import Dictionary, Entry, normal_surface
 from goldgap.distant.matcher import Matcher
 from goldgap.distant.rules import MatchRules
@@ -22,8 +23,11 @@ def bare_surfaces(corpus: Corpus) -> Finding:
     if len(dictionary):
         matcher = Matcher(dictionary, MatchRules(case="exact"))
         for document, matches in zip(corpus, matcher.find(corpus), strict=True):
+            annotated_parts = _merged(document)
             bare.update(
-                dictionary.entries[entry].surface for start, end, entry in matches if not _touched(document, start, end)
+                dictionary.entries[entry].surface
+                for start, end, entry in matches
+                if not words_touching(annotated_parts, start, end)
             )
     ordered = sorted(bare.items(), key=lambda item: (-item[1], item[0]))
     return Finding.of(
@@ -33,6 +37,12 @@ def bare_surfaces(corpus: Corpus) -> Finding:
     )
 
 
-def _touched(document: Document, start: int, end: int) -> bool:
-    """Whether an entity overlaps the range: a part of a longer name is not bare."""
-    return any(entity.start < end and start < entity.end for entity in document.entities)
+def _merged(document: Document) -> list[Range]:
+    """The parts of a text that some entity covers: a part of a longer name is not bare."""
+    parts: list[Range] = []
+    for start, end in sorted((entity.start, entity.end) for entity in document.entities):
+        if parts and start <= parts[-1][1]:
+            parts[-1] = (parts[-1][0], max(parts[-1][1], end))
+        else:
+            parts.append((start, end))
+    return parts

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document
 from goldgap.core.errors import InputError
-from goldgap.corpus.words import words_of
+from goldgap.corpus.words import words_of, words_touching
 
 Key = tuple[int, int, str]
 Match = Literal["strict", "start", "end", "loose"]
@@ -71,10 +71,9 @@ def keys(document: Document) -> frozenset[Key]:
 def token_keys(document: Document, words: Sequence[tuple[int, int]]) -> frozenset[Key]:
     """One key for each word and each type of an entity that touches it: token-level scores are scores of these."""
     return frozenset(
-        (start, end, entity.label)
+        (*words[index], entity.label)
         for entity in document.entities
-        for start, end in words
-        if entity.start < end and start < entity.end
+        for index in words_touching(words, entity.start, entity.end)
     )
 
 
@@ -131,10 +130,10 @@ def _loose(gold: list[Key], predicted: list[Key]) -> int:
     """The most pairs of overlapping entities in which each entity stands once."""
     if len(gold) == len(predicted) == _exact(gold, predicted):
         return len(gold)
-    return sum(_most_pairs(*group) for group in _touching(gold, predicted))
+    return sum(_most_pairs(*group) for group in touching(gold, predicted))
 
 
-def _touching(gold: list[Key], predicted: list[Key]) -> Iterator[tuple[list[Key], list[Key]]]:
+def touching(gold: Iterable[Key], predicted: Iterable[Key]) -> Iterator[tuple[list[Key], list[Key]]]:
     """Groups of entities that hang together by overlaps; entities of different groups have nothing in common."""
     group: tuple[list[Key], list[Key]] = ([], [])
     reach = 0

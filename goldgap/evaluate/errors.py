@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from goldgap.evaluate.counts import Key, Pair
+from goldgap.evaluate.counts import Key, Pair, touching
 
 MISSED = "(missed)"
 SPURIOUS = "(spurious)"
@@ -56,7 +56,13 @@ def find_errors(pairs: Iterable[Pair]) -> Errors:
 
 def _explain(missing: frozenset[Key], wrong: frozenset[Key], errors: Errors) -> None:
     """Pair what is missing with what is wrong, most alike first; what finds no partner is missed or spurious."""
-    candidates = sorted((_rank(g, p), -_common(g, p), g, p) for g in missing for p in wrong if _common(g, p) > 0)
+    candidates = sorted(
+        (_rank(g, p), -_common(g, p), g, p)
+        for golds, predictions in touching(missing, wrong)
+        for g in golds
+        for p in predictions
+        if _common(g, p) > 0
+    )
     used: set[tuple[str, Key]] = set()
     for rank, _, gold, predicted in candidates:
         if ("gold", gold) in used or ("predicted", predicted) in used:

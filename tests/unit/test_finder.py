@@ -70,3 +70,9 @@ def test_a_long_text_is_cut_without_losing_or_doubling_a_hit(monkeypatch: pytest
 
 def test_no_pattern_at_all_finds_nothing_in_an_empty_text() -> None:
     assert columns(Finder(["x"]), Text("")) == []
+
+
+def test_patterns_may_be_hashed_in_several_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = columns(Finder(WORDS), Text(random_text(100, seed=2)))
+    monkeypatch.setattr(module, "_TOGETHER", 3)
+    assert columns(Finder(WORDS), Text(random_text(100, seed=2))) == whole

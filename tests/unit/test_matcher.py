@@ -226,3 +226,40 @@ def test_dictionary_reads_tables_and_folders_alike(tmp_path: Path) -> None:
     (folder / "LOC.txt").write_text("Paris\n", encoding="utf-8")
     (folder / "ORG.txt").write_text("New York Times\n\n", encoding="utf-8")
     assert [entry[:2] for entry in Dictionary.read(folder)] == [entry[:2] for entry in table]
+
+
+@pytest.mark.parametrize(
+    ("text", "surface"),
+    [("İ i", "i"), ("ŉ n", "n")],  # they fold to "i" and a dot, and to an apostrophe and "n"
+)
+def test_a_part_of_what_one_character_folds_to_is_no_match(text: str, surface: str) -> None:
+    labelled = Dictionary([Entry("X", surface)]).annotate(Corpus([Document(text)]), case="fold")[0]
+    assert [(entity.start, entity.end) for entity in labelled.entities] == [(2, 3)]
+
+
+def test_short_entries_get_no_plural() -> None:
+    assert found("gels and genes", [("X", "gel"), ("X", "gene")], plurals=True) == [("genes", "X")]
+
+
+def test_a_rejection_holds_for_its_own_span_and_type_only() -> None:
+    rejected = (Rejected(0, 3), Rejected(8, 11, "ORG"), Rejected(16, 19, "PER"))
+    document = Document("May met May and May", rejected=rejected)
+    labelled = Dictionary([Entry("PER", "May")]).annotate(Corpus([document]))[0]
+    assert [entity.start for entity in labelled.entities] == [8]
+
+
+def test_a_span_gets_each_of_its_types_once() -> None:
+    terms = [("LOC", "Leeds"), ("LOC", "leeds"), ("ORG", "Leeds")]
+    assert found("Leeds", terms, ambiguous="all") == [("Leeds", "LOC"), ("Leeds", "ORG")]
+
+
+def test_a_match_that_ends_with_the_winner_is_covered_and_no_conflict() -> None:
+    dictionary = Dictionary([Entry("A", "acute pain"), Entry("B", "pain")])
+    usage = annotate(Corpus([Document("acute pain")]), dictionary, MatchRules()).usage
+    assert (dict(usage.covered), dict(usage.conflicts)) == ({1: 1}, {})
+
+
+def test_the_example_of_an_entry_is_its_first_match_with_thirty_characters_on_each_side() -> None:
+    text = f"{'a' * 40}\n {'b' * 9} {'c' * 18} Paris  {'d' * 27}.{'e' * 40} Paris"
+    usage = annotate(Corpus([Document(text)]), Dictionary([Entry("LOC", "Paris")]), MatchRules()).usage
+    assert usage.example == {0: f"{'b' * 9} {'c' * 18} [Paris] {'d' * 27}."}

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from goldgap import Document
-from goldgap.corpus.words import split_words, word_spans, words_of
+from goldgap.corpus.words import split_words, word_spans, words_of, words_touching
 
 
 def words(text: str) -> list[str]:
@@ -57,3 +57,11 @@ def test_a_document_with_tokens_keeps_them() -> None:
 
 def test_a_range_that_cuts_a_word_is_no_span_of_words() -> None:
     assert word_spans(((0, 2), (3, 5)), [(0, 2), (0, 5), (1, 5), (0, 4)]) == [(0, 1), (0, 2), None, None]
+
+
+def test_words_touching_a_range_are_those_of_a_loop_over_all_words() -> None:
+    words = ((0, 2), (2, 3), (5, 8), (9, 10))
+    for start in range(12):
+        for end in range(start + 1, 13):
+            loop = [index for index, (a, b) in enumerate(words) if start < b and a < end]
+            assert list(words_touching(words, start, end)) == loop, (start, end)
