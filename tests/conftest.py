@@ -49,3 +49,11 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the public corpora are not here; set GOLDGAP_DATA to their folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of an encoder with random weights, small enough for unit tests."""
+    from tests.tiny import save_tiny_encoder
+
+    return save_tiny_encoder(tmp_path_factory.mktemp("encoder"))

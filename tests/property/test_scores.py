@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldgap import Corpus, Document, Entity
+from goldgap.core.errors import InputError
 from goldgap.corpus.conll import join_words
 from goldgap.corpus.tags import tags_to_spans
 from goldgap.evaluate.bootstrap import compare, f1_interval
@@ -215,3 +216,117 @@ def test_word_scores_count_each_word_of_an_entity() -> None:
     tokens = evaluate(gold, predicted, samples=0).tokens
     assert tokens.micro.counts == (2, 3, 3)
     assert tokens.per_type["LOC"].counts == (2, 2, 3)
+
+
+def test_a_word_that_begins_where_an_entity_ends_is_not_part_of_it() -> None:
+    corpus = Corpus([Document("(Ann)", (Entity(1, 4, "PER"),), id="1")])
+    assert evaluate(corpus, corpus, samples=0).tokens.micro.counts == (1, 1, 1)
+
+
+def corpus_of(*texts: str) -> Corpus:
+    """Documents with ids "a", "b" and so on."""
+    return Corpus(Document(text, id=name) for name, text in zip("abcdef", texts, strict=False))
+
+
+def refusal(gold: Corpus, predicted: Corpus) -> str:
+    with pytest.raises(InputError) as caught:
+        evaluate(gold, predicted, samples=0)
+    return str(caught.value)
+
+
+def test_documents_without_prediction_are_counted_and_named() -> None:
+    message = refusal(corpus_of("x", "x", "x", "x", "x"), corpus_of("x"))
+    assert message.startswith("no prediction for 4 of 5 documents (ids 'b', 'c', 'd');")
+
+
+def test_predictions_for_other_documents_are_named() -> None:
+    assert "(ids 'b', 'c')" in refusal(corpus_of("x"), corpus_of("x", "x", "x"))
+
+
+def test_ids_that_several_documents_share_cannot_be_paired() -> None:
+    twice = Corpus([Document("x", id="a"), Document("y", id="a")])
+    assert refusal(twice, corpus_of("x")).startswith("the id 'a' belongs to several documents")
+    assert refusal(corpus_of("x"), twice).startswith("the id 'a' belongs to several documents")
+
+
+def test_documents_of_different_texts_are_refused_with_the_first_difference() -> None:
+    cat, dog = "the cat sat on the mat all day", "the dog lay on the mat all day"
+    assert refusal(corpus_of("same", cat), corpus_of("same", dog)) == (
+        "document 'b' has different texts in the two files: "
+        "they differ at character 4: 'cat sat on the mat a', 'dog lay on the mat a'"
+    )
+    assert refusal(corpus_of("longer"), corpus_of("long")).endswith("they differ in length")
+
+
+@pytest.mark.parametrize(
+    ("counts", "defined"), [(Counts(0, 1, 1), True), (Counts(0, 1, 0), False), (Counts(0, 0, 1), False)]
+)
+def test_a_score_is_defined_when_there_is_one_entity_on_each_side(counts: Counts, defined: bool) -> None:
+    assert Score(counts).defined is defined
+
+
+def test_macro_f1_is_the_mean_over_types_and_zero_without_any() -> None:
+    pair = Pair(frozenset({(0, 1, "X"), (2, 3, "Y")}), frozenset({(0, 1, "X"), (2, 3, "Z")}))
+    scores = entity_scores([pair])
+    assert {label: score.f1 for label, score in scores.per_type.items()} == {"X": 1.0, "Y": 0.0, "Z": 0.0}
+    assert scores.macro_f1 == pytest.approx(1 / 3)
+    assert entity_scores([Pair(frozenset(), frozenset())]).macro_f1 == 0.0
+
+
+def test_types_are_scored_in_order_of_name() -> None:
+    names = [f"T{number}" for number in range(10)]
+    pair = Pair(frozenset((0, 1, name) for name in reversed(names)), frozenset())
+    assert list(entity_scores([pair]).per_type) == names
+
+
+def test_without_resamples_the_interval_is_the_point() -> None:
+    pairs = [Pair(frozenset({(0, 1, "X")}), frozenset({(0, n, "X")})) for n in [1] * 31 + [2] * 46]
+    scores = entity_scores(pairs)
+    assert entity_scores(pairs, samples=1).interval != scores.interval
+    assert scores.interval == (scores.micro.f1, scores.micro.f1)
+
+
+def test_intervals_and_paired_tests_are_drawn_with_seed_0_unless_told() -> None:
+    generator = random.Random(7)
+    first, second = ([Counts(generator.randint(0, 9), 9, 9) for _ in range(30)] for _ in range(2))
+    assert f1_interval(first) == f1_interval(first, seed=0) != f1_interval(first, seed=1)
+    assert compare(first, second) == compare(first, second, seed=0) != compare(first, second, seed=1)
+    pairs = [Pair(frozenset({(0, 1, "X")}), frozenset({(0, n, "X")})) for n in range(1, 3) for _ in range(9)]
+    drawn = [entity_scores(pairs, samples=9, seed=seed).interval for seed in (0, 1)]
+    assert entity_scores(pairs, samples=9).interval == drawn[0] != drawn[1]
+
+
+def test_p_value_of_a_gain_in_every_resample_is_the_least_that_the_resamples_allow() -> None:
+    contest = compare([Counts(1, 2, 2)] * 10, [Counts(2, 2, 2)] * 10, samples=99)
+    assert (contest.difference, contest.interval) == (0.5, (0.5, 0.5))
+    assert contest.p_value == pytest.approx(0.02)
+
+
+def test_paired_test_refuses_different_numbers_of_documents() -> None:
+    with pytest.raises(InputError, match="1 documents against 2"):
+        compare([Counts()], [Counts()] * 2)
+
+
+def test_errors_as_json_name_every_kind_and_each_cell_of_the_confusion() -> None:
+    pair = Pair(frozenset({(0, 2, "X"), (5, 7, "X")}), frozenset({(0, 3, "X"), (8, 9, "Y")}))
+    assert find_errors([pair]).to_json() == {
+        "type": 0,
+        "boundary": 1,
+        "type_and_boundary": 0,
+        "missed": 1,
+        "spurious": 1,
+        "confusion": [
+            {"gold": SPURIOUS, "predicted": "Y", "count": 1},
+            {"gold": "X", "predicted": MISSED, "count": 1},
+            {"gold": "X", "predicted": "X", "count": 1},
+        ],
+    }
+
+
+def test_an_entity_is_explained_by_its_most_alike_partner() -> None:
+    same_range = Pair(frozenset({(0, 4, "X")}), frozenset({(0, 3, "X"), (0, 4, "Y")}))
+    assert (find_errors([same_range]).type, find_errors([same_range]).boundary) == (1, 0)
+    same_type = Pair(frozenset({(0, 4, "X")}), frozenset({(0, 1, "X"), (0, 3, "Y")}))
+    assert find_errors([same_type]).confusion == {("X", "X"): 1, (SPURIOUS, "Y"): 1}
+    most_in_common = Pair(frozenset({(0, 9, "X")}), frozenset({(0, 3, "Y"), (4, 9, "Z")}))
+    assert find_errors([most_in_common]).confusion == {("X", "Z"): 1, (SPURIOUS, "Y"): 1}

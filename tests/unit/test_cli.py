@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from goldgap import Corpus
+from goldgap import Corpus, __version__
 from goldgap.cli import main
 from goldgap.demo import DEV, DICTIONARY, TEST
 
@@ -133,3 +134,169 @@ def test_demo_says_where_its_report_is(run: Run, tmp_path: Path) -> None:
 
 def test_version(run: Run) -> None:
     assert run("--version").out.startswith("goldgap ")
+
+
+def entities(*ranges: tuple[int, int, str]) -> str:
+    items = [{"start": start, "end": end, "label": label} for start, end, label in ranges]
+    return json.dumps({"id": "1", "text": "Ann met Bo in Rome", "entities": items}) + "\n"
+
+
+SCORES = """\
+Entities (same range and type)
+               precision  recall     F1  gold  predicted
+LOC                 0.00    0.00   0.00     1          0
+ORG                 0.00    0.00   0.00     0          1
+PER                50.00   50.00  50.00     2          2
+all (micro)        33.33   33.33  33.33     3          3
+mean of types                     16.67
+95 % interval of F1: 33.33 to 33.33 (10 resamples of 1 documents)
+
+Words (each word of an entity counts)
+               precision  recall     F1  gold  predicted
+LOC                 0.00    0.00   0.00     1          0
+ORG                 0.00    0.00   0.00     0          1
+PER                66.67  100.00  80.00     2          3
+all (micro)        50.00   66.67  57.14     3          4
+mean of types                     26.67
+
+Other ways to match
+        precision  recall     F1
+strict      33.33   33.33  33.33
+start       33.33   33.33  33.33
+end         66.67   66.67  66.67
+loose       66.67   66.67  66.67
+
+Errors
+right range, wrong type  0
+right type, wrong range  1
+overlap, both wrong      0
+missed                   1
+spurious                 1
+
+Types (gold in rows)
+            ORG  PER  (missed)
+LOC           0    0         1
+PER           0    2         0
+(spurious)    1    0         -
+"""
+
+
+def test_evaluate_prints_every_table(run: Run, tmp_path: Path) -> None:
+    gold, predicted = tmp_path / "gold.jsonl", tmp_path / "predicted.jsonl"
+    gold.write_text(entities((0, 3, "PER"), (8, 10, "PER"), (14, 18, "LOC")), encoding="utf-8")
+    predicted.write_text(entities((0, 3, "PER"), (4, 10, "PER"), (11, 13, "ORG")), encoding="utf-8")
+    printed = run("evaluate", gold, predicted, "--samples", "10").out
+    assert "".join(f"{line.rstrip()}\n" for line in printed.splitlines()) == SCORES
+    assert "interval" not in run("evaluate", gold, predicted, "--samples", "0").out
+
+
+def test_evaluate_without_any_entity_prints_no_table_of_types(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "none.jsonl").write_text(entities(), encoding="utf-8")
+    result = run("evaluate", "none.jsonl", "none.jsonl")
+    assert (result.status, "missed" in result.out, "Types" in result.out) == (0, True, False)
+
+
+@pytest.mark.parametrize(("labels", "dots"), [("ABCDE", False), ("ABCDEF", True)])
+def test_findings_show_five_examples_and_dots_for_the_rest(run: Run, tmp_path: Path, labels: str, dots: bool) -> None:
+    (tmp_path / "once.jsonl").write_text(
+        entities(*((at, at + 1, label) for at, label in enumerate(labels))), encoding="utf-8"
+    )
+    shown = run("check", "once.jsonl").out.split("types that occur once: ")[1].splitlines()
+    assert shown[:7] == [
+        str(len(labels)),
+        *(f"  {label}" for label in "ABCDE"),
+        "  ..." if dots else "  -> a slip of the pen? nothing can be learned from one example",
+    ]
+
+
+def test_check_lines_up_its_facts_and_says_when_all_is_well(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "sound.jsonl").write_text(entities((0, 3, "PER"), (8, 10, "PER")), encoding="utf-8")
+    result = run("check", "sound.jsonl")
+    assert [line.rstrip() for line in result.out.splitlines()] == [
+        "documents                 1",
+        "words                     5 (5.0 a document)",
+        "entities                  2 (2.00 a document)",
+        "documents without entity  0 (0.0 %)",
+        "completely annotated      0 documents; elsewhere the rest is unknown",
+        "",
+        "type  entities  surfaces  words  widest",
+        "PER          2         2   1.00       1",
+        "",
+        "nothing suspicious found",
+    ]
+    assert result.err == ""
+
+
+def test_repairs_are_told_on_the_error_channel_with_file_count_and_place(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "slip.conll").write_text("a\tB-X\nb\tO\nc\tI-X\n", encoding="utf-8")
+    told = run("convert", "slip.conll", "out.jsonl").err.splitlines()
+    assert told[0] == "while reading slip.conll:"
+    assert told[1].startswith("  1 x ")
+    assert told[1].endswith("(slip.conll:3)")
+
+
+def test_columns_and_separator_reach_the_reader(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "odd.conll").write_text("B-PER|x|Ann\nO|x|met\n", encoding="utf-8")
+    options = ("--separator", "|", "--token-column", "2", "--label-column", "0", "--join", "none")
+    assert run("convert", "odd.conll", "out.jsonl", *options).status == 0
+    document = Corpus.read(tmp_path / "out.jsonl")[0]
+    assert (document.text, [entity.key for entity in document.entities]) == ("Annmet", [(0, 3, "PER")])
+
+
+def test_rule_and_scheme_reach_the_reader(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "slip.conll").write_text("a\tI-X\nb\tO\nc\tB-X\n", encoding="utf-8")
+    counts = {}
+    for options in ((), ("--rule", "strict"), ("--scheme", "iob1", "--rule", "strict")):
+        run("convert", "slip.conll", "out.jsonl", *options)
+        counts[options] = [e.start for e in Corpus.read(tmp_path / "out.jsonl")[0].entities]
+    assert list(counts.values()) == [[0, 4], [4], [0]]
+
+
+def test_a_bad_place_is_left_out_when_asked(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text('{"id": "a", "text": "x"}\n{"id": "b"\n', encoding="utf-8")
+    assert run("convert", "bad.jsonl", "out.jsonl").status == 2
+    assert run("convert", "bad.jsonl", "out.jsonl", "--on-error", "skip").status == 0
+    assert [document.id for document in Corpus.read(tmp_path / "out.jsonl")] == ["a"]
+
+
+def test_version_is_that_of_the_package(run: Run) -> None:
+    assert run("--version").out == f"goldgap {__version__}\n"
+
+
+@pytest.mark.parametrize("call", [(), ("-h",), ("--help",)])
+def test_help_names_every_command(run: Run, call: tuple[str, ...]) -> None:
+    printed = run(*call)
+    shown = printed.out + printed.err
+    for command in ("annotate", "check", "convert", "mask", "evaluate", "demo"):
+        assert command in shown
+
+
+def test_help_of_a_command_groups_the_options_of_reading(run: Run) -> None:
+    printed = run("convert", "-h").out
+    panel = printed[printed.index("How the input is read") :]
+    for option in ("--format", "--on-error", "--rule", "--scheme", "--separator", "--join", "--strict"):
+        assert option in panel
+    assert "--to-scheme" not in panel
+
+
+def test_an_error_is_one_line_that_begins_with_the_name_of_the_program(run: Run) -> None:
+    result = run("check", "nowhere.jsonl")
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith("goldgap: nowhere.jsonl: ")
+    assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("choice", "status"), [("error", 2), ("repair", 0)])
+def test_bytes_that_are_not_utf8_are_repaired_when_asked(run: Run, tmp_path: Path, choice: str, status: int) -> None:
+    (tmp_path / "latin.conll").write_bytes(b"caf\xe9\tO\n")
+    assert run("convert", "latin.conll", "out.jsonl", "--on-error", choice).status == status
+    assert (tmp_path / "out.jsonl").exists() is (status == 0)
+
+
+def test_waiting_threads_rest_unless_the_user_says_otherwise(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
+    run("--version")
+    assert os.environ["OMP_WAIT_POLICY"] == "ACTIVE"
+    monkeypatch.delenv("OMP_WAIT_POLICY")
+    run("--version")
+    assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from goldgap import Corpus, Dictionary, Document, Entity
 from goldgap.core.findings import Check, Finding
-from goldgap.corpus.inspect import inspect
+from goldgap.corpus.inspect import inspect, place
 from goldgap.distant.annotate import annotate
 from goldgap.distant.audit import audit
 from goldgap.distant.bare import bare_surfaces
@@ -124,3 +124,131 @@ def test_ambiguous_conflicting_and_short_entries() -> None:
 
 def test_words_labelled_are_counted_once() -> None:
     assert audited("New York and York", Entry("LOC", "New York")).facts["words labelled"] == "2 of 4 (50.0 %)"
+
+
+def examples(check: Check, part: str) -> tuple[str, ...]:
+    found = finding(check, part)
+    return () if found is None else found.examples
+
+
+def test_audit_counts_the_words_of_a_text_of_one_word() -> None:
+    check = audited("Anna", Entry("PER", "Anna"), Entry("LOC", "Oslo"))
+    assert check.facts["words labelled"] == "1 of 1 (100.0 %)"
+    assert check.to_json()["table"] == [
+        {"type": "LOC", "entries": "1", "used": "0", "matches": "0"},
+        {"type": "PER", "entries": "1", "used": "1", "matches": "1"},
+    ]
+
+
+def test_five_matches_are_too_many_only_where_they_are_a_hundredth_of_all() -> None:
+    names = [Entry("PER", "Anna"), Entry("PER", "Bert"), Entry("PER", "Carl")]
+    few = audited("Anna " * 5 + "Bert " * 4, *names)
+    assert [example[:22] for example in examples(few, "of all matches")] == ["Anna (PER): 5 matches;"]
+    many = audited("Anna " * 5 + "Bert " * 6 + "Carl " * 560, *names)
+    assert [example[:10] for example in examples(many, "of all matches")] == ["Carl (PER)", "Bert (PER)"]
+
+
+def test_ambiguous_matches_are_listed_by_the_first_surface_and_all_types_most_frequent_first() -> None:
+    terms = [("LOC", "Cork"), ("X", "Cork"), ("LOC", "Leeds"), ("ORG", "leeds"), ("LOC", "leeds")]
+    check = audited("leeds Leeds Cork", *(Entry(label, surface) for label, surface in terms))
+    assert examples(check, "several types") == ("Leeds: LOC, ORG (2)", "Cork: LOC, X (1)")
+
+
+def test_equally_frequent_ambiguous_matches_come_in_the_order_of_the_dictionary() -> None:
+    terms = [("LOC", "Cork"), ("X", "Cork"), ("LOC", "Leeds"), ("ORG", "Leeds")]
+    check = audited("Leeds Cork", *(Entry(label, surface) for label, surface in terms))
+    assert examples(check, "several types") == ("Cork: LOC, X (1)", "Leeds: LOC, ORG (1)")
+
+
+def test_entries_whose_matches_were_all_dropped_as_ambiguous_did_match() -> None:
+    dictionary = Dictionary([Entry("LOC", "Leeds"), Entry("ORG", "Leeds")])
+    labelled = annotate(Corpus([Document("Leeds")]), dictionary, MatchRules(ambiguous="drop"))
+    assert finding(audit(labelled, dictionary), "never match") is None
+
+
+def test_entries_whose_matches_were_all_covered_or_lost_did_match() -> None:
+    check = audited("acute back pain relief", *(Entry("X", s) for s in ("acute back pain", "back", "pain relief")))
+    assert finding(check, "never match") is None
+    assert examples(check, "partly overlap") == ("pain relief (X): 1 lost",)
+
+
+def test_bare_surfaces_come_most_frequent_first_then_by_name() -> None:
+    marked = ("Cy Bo Di", (Entity(0, 2, "PER"), Entity(3, 5, "PER"), Entity(6, 8, "PER")))
+    corpus = corpus_of(marked, ("Cy and Bo and Di and Di", ()))
+    assert [example[:2] for example in bare_surfaces(corpus).examples] == ["Di", "Bo", "Cy"]
+
+
+def test_a_place_is_shown_with_twenty_characters_on_each_side() -> None:
+    document = Document("0123456789 123456789 12 Ann\n  23456789 123456789 x", id="d")
+    assert place(document, 24, 27) == "d: 456789 123456789 12 [Ann] 23456789 12345678"
+    assert place(document, 3, 5) == "d: 012[34]56789 123456789 12 A"
+
+
+def test_types_are_listed_most_frequent_first_with_surfaces_and_widths() -> None:
+    marked = (Entity(0, 3, "PER"), Entity(4, 12, "LOC"), Entity(13, 16, "PER"), Entity(17, 19, "ORG"))
+    check = inspect(corpus_of(("Ann New York Ann Bob", marked), ("Rome", (Entity(0, 4, "LOC"),)), ("none", ())))
+    assert check.rows == [
+        ("LOC", "2", "2", "1.50", "2"),
+        ("PER", "2", "1", "1.00", "1"),
+        ("ORG", "1", "1", "-", "0"),
+    ]
+    assert check.to_json()["table"][0] == {
+        "type": "LOC",
+        "entities": "2",
+        "surfaces": "2",
+        "words": "1.50",
+        "widest": "2",
+    }
+    assert check.facts["entities"] == "5 (1.67 a document)"
+    assert check.facts["documents without entity"] == "1 (33.3 %)"
+
+
+def test_complete_and_masked_documents_are_counted() -> None:
+    corpus = Corpus(
+        [
+            Document("Ann", complete=True),
+            Document("Ann met Bo", complete=True, unknown=((0, 3),)),
+            Document("Bo", complete=frozenset({"PER"}), dropped=(Entity(0, 2, "PER"),)),
+        ]
+    )
+    facts = inspect(corpus).facts
+    assert facts["completely annotated"] == "1 documents; elsewhere the rest is unknown"
+    assert facts["dropped by mask"] == "1"
+    assert "dropped by mask" not in inspect(corpus_of(*BASE)).facts
+
+
+def test_entity_of_ten_words_is_not_wide() -> None:
+    text = " ".join("abcdefghij")
+    assert inspect(corpus_of(*BASE, (text, (Entity(0, len(text), "PER"),)))).findings == []
+
+
+def test_entities_that_touch_do_not_overlap() -> None:
+    touching = corpus_of(*BASE, ("Ann,Bo", (Entity(0, 3, "PER"), Entity(3, 4, "PER"), Entity(4, 6, "PER"))))
+    assert inspect(touching).findings == []
+
+
+def test_every_entity_inside_a_wide_one_overlaps_it() -> None:
+    inside = (Entity(0, 14, "PER"), Entity(0, 3, "PER"), Entity(9, 14, "PER"))
+    assert only(corpus_of(*BASE, ("New York Times", inside)), "overlap another").count == 2
+
+
+def test_a_repeated_document_names_the_first_one() -> None:
+    corpus = corpus_of(*BASE, ("other", ()), *BASE, *BASE)
+    assert only(corpus, "same text").examples == ("2 = 0: Ann met Bo", "3 = 0: Ann met Bo")
+
+
+def test_what_was_repaired_while_reading_is_a_finding() -> None:
+    corpus = corpus_of(*BASE)
+    corpus.notes.change("broken tag", "x.conll:3", count=2)
+    assert inspect(corpus).findings[0].examples == ("x.conll:3",)
+    assert inspect(corpus).findings[0].count == 2
+
+
+def test_of_two_entities_with_one_begin_the_shorter_is_nested() -> None:
+    nested = corpus_of(*BASE, ("New York Times", (Entity(0, 8, "PER"), Entity(0, 14, "PER"))))
+    assert only(nested, "overlap another").examples == ("1: [New York] Times",)
+
+
+def test_a_repeated_document_is_shown_by_its_first_fifty_characters() -> None:
+    long = (f"{'a' * 49}bc", ())
+    assert only(corpus_of(*BASE, long, long), "same text").examples == (f"2 = 1: {'a' * 49}b",)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldgap import Corpus, Dictionary, Document, Entity, Rejected
-from goldgap.core.errors import ConfigError
+from goldgap.core.errors import ConfigError, DictionaryError
 from goldgap.corpus.words import split_words, words_of
 from goldgap.distant.annotate import annotate
 from goldgap.distant.dictionary import Entry
@@ -263,3 +263,18 @@ def test_the_example_of_an_entry_is_its_first_match_with_thirty_characters_on_ea
     text = f"{'a' * 40}\n {'b' * 9} {'c' * 18} Paris  {'d' * 27}.{'e' * 40} Paris"
     usage = annotate(Corpus([Document(text)]), Dictionary([Entry("LOC", "Paris")]), MatchRules()).usage
     assert usage.example == {0: f"{'b' * 9} {'c' * 18} [Paris] {'d' * 27}."}
+
+
+def test_third_column_of_a_table_is_exact_or_fold_or_empty(tmp_path: Path) -> None:
+    (tmp_path / "d.tsv").write_text("A\tWHO\tfold\nA\tApple\texact\nA\tAnn\t\n", encoding="utf-8")
+    assert [entry.case for entry in Dictionary.read(tmp_path / "d.tsv")] == ["fold", "exact", None]
+
+
+def test_a_table_with_too_many_columns_is_refused_with_their_number(tmp_path: Path) -> None:
+    (tmp_path / "d.tsv").write_text("A\tb\nA\tb\texact\tc\n", encoding="utf-8")
+    with pytest.raises(DictionaryError, match=r"d\.tsv:2: 4 columns in 'A"):
+        Dictionary.read(tmp_path / "d.tsv")
+
+
+def test_a_dictionary_says_what_is_in_it() -> None:
+    assert repr(Dictionary([Entry("B", "x"), Entry("A", "y")])) == "<Dictionary: 2 entries, types A, B>"

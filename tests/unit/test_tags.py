@@ -141,3 +141,46 @@ def test_tags_cannot_hold_overlapping_spans() -> None:
 def test_a_scheme_that_does_not_exist_is_answered_with_the_nearest() -> None:
     with pytest.raises(InputError, match="did you mean 'bioes'"):
         tags_to_spans(["O"], scheme="bioe")
+
+
+@pytest.mark.parametrize("tag", ["O", "UNK"])
+def test_what_is_outside_or_unknown_has_no_label(tag: str) -> None:
+    assert split_tag(tag) == ("O", "")
+
+
+@pytest.mark.parametrize("span", [(-1, 1, "X"), (1, 4, "X"), (2, 2, "X"), (2, 1, "X")])
+def test_a_span_that_is_no_range_of_the_sentence_is_refused(span: tuple[int, int, str]) -> None:
+    with pytest.raises(InputError, match=rf"the span {span[0]}\.\.{span[1]} lies outside a sentence of 3 words"):
+        spans_to_tags(3, [span])
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tags", "ill_formed"),
+    [
+        ("bio", ["B-X", "I-Y", "O", "I-X"], [(1, "inside tag of another type"), (3, "inside tag with no entity")]),
+        ("bioes", ["B-X", "O", "I-X", "E-X"], [(0, "entity without an end"), (2, "inside tag with no entity")]),
+        ("bioes", ["S-X", "I-X"], [(1, "inside tag with no entity"), (1, "entity without an end")]),
+        ("bioes", ["B-X", "E-Y"], [(0, "entity without an end"), (1, "inside tag of another type")]),
+        ("bilou", ["O", "L-X", "U-X"], [(1, "inside tag with no entity")]),
+        ("iob1", ["I-X", "B-X", "B-Y", "O", "B-X"], [(2, "B- tag where no"), (4, "B- tag where no")]),
+    ],
+)
+def test_every_ill_formed_place_is_named(scheme: str, tags: list[str], ill_formed: list[tuple[int, str]]) -> None:
+    found = tags_to_spans(tags, scheme=scheme).ill_formed
+    assert [index for index, _ in found] == [index for index, _ in ill_formed]
+    assert all(what.startswith(part) for (_, what), (_, part) in zip(found, ill_formed, strict=True))
+
+
+def test_strict_iob1_opens_with_inside_and_with_begin_only_behind_its_type() -> None:
+    tags = ["I-X", "B-X", "B-Y", "O", "B-X", "I-X"]
+    assert tags_to_spans(tags, scheme="iob1", rule="strict").spans == [(0, 1, "X"), (1, 2, "X")]
+
+
+def test_a_tag_of_another_scheme_is_refused_by_name() -> None:
+    with pytest.raises(InputError, match="the tag 'S-X' is not of the scheme bio;"):
+        tags_to_spans(["O", "S-X"], scheme="bio")
+
+
+def test_a_span_that_shares_a_word_is_named() -> None:
+    with pytest.raises(InputError, match=r"two spans share a word at 1\.\.3; "):
+        spans_to_tags(3, [(0, 2, "X"), (1, 3, "Y")])

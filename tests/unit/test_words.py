@@ -65,3 +65,19 @@ def test_words_touching_a_range_are_those_of_a_loop_over_all_words() -> None:
         for end in range(start + 1, 13):
             loop = [index for index, (a, b) in enumerate(words) if start < b and a < end]
             assert list(words_touching(words, start, end)) == loop, (start, end)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "می\u200cخواهم",  # a zero-width non-joiner inside a Persian word
+        "क्\u200dष",  # a zero-width joiner between Devanagari letters
+        "葛\U000e0100",  # a variation selector behind a Han character
+        "1\ufe0f\u20e3",  # a keycap
+        "U.S.A",
+        "naïve",
+    ],
+)
+def test_one_word(word: str) -> None:
+    assert words(word) == [word]
+    assert words(f"x {word} x") == ["x", word, "x"]

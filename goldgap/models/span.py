@@ -1,0 +1,166 @@
+"""The span classifier: a label for every span up to a width, from the words at its ends.
+
+Both heads are factored: every word is projected once, and the projections of start and end are added by broadcasting,
+so that no tensor of size words x widths x 2 dimensions is ever built (DESIGN: the literal form is the oracle in tests).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from goldgap.encode.transformer import WordVectors
+from goldgap.unknown.cells import DenseFeatures, Features
+
+HeadName = Literal["concat", "pair"]
+
+
+class SpanScores(NamedTuple):
+    """Cell word * widths + width is the span of width + 1 words that begins at that word.
+
+    logits   (batch, cell, label), label 0 is O
+    hidden   (batch, cell, feature): the head's last layer before the labels
+    valid    (batch, cell): the span ends inside the sentence
+    """
+
+    logits: Tensor
+    hidden: Tensor
+    valid: Tensor
+    features: Features
+
+
+@dataclass(frozen=True, slots=True)
+class SpanFeatures:
+    """The span vectors [start; end; width], as their three parts; they are never built whole."""
+
+    start: Tensor  # (batch, word, dimension)
+    end: Tensor  # (batch, word, dimension)
+    width: Tensor  # (width, size)
+
+    def at(self, cells: Tensor) -> Tensor:
+        row, cell = cells.nonzero(as_tuple=True)
+        widths = self.width.shape[0]
+        first, extra = cell // widths, cell % widths
+        return torch.cat([self.start[row, first], self.end[row, first + extra], self.width[extra]], -1)
+
+    def cosine(self, directions: Tensor) -> Tensor:
+        d = self.start.shape[-1]
+        to_start, to_end, to_width = directions[:, :d], directions[:, d : 2 * d], directions[:, 2 * d :]
+        product = grid(self.start @ to_start.T, self.end @ to_end.T, self.width @ to_width.T)
+        squares = grid(*(part.square().sum(-1, keepdim=True) for part in (self.start, self.end, self.width)))
+        return (product / squares.sqrt().clamp(min=1e-8)).flatten(1, 2)
+
+
+def end_words(words: int, widths: int) -> Tensor:
+    """The last word of each span, held inside the sentence for those that are too long.  -> (word, width)"""
+    return (torch.arange(words)[:, None] + torch.arange(widths)[None]).clamp(max=max(words - 1, 0))
+
+
+def grid(start: Tensor, end: Tensor, width: Tensor) -> Tensor:
+    """The sum of three parts over all spans.  (batch, word, n) twice, (width, n) -> (batch, word, width, n)"""
+    last = end_words(start.shape[1], width.shape[0]).to(start.device)
+    return start.unsqueeze(2) + end[:, last] + width
+
+
+class ConcatHead(nn.Module):
+    """Two hidden layers over [start; end; width embedding] (PURE; 000, 004)."""
+
+    def __init__(
+        self, dimension: int, labels: int, *, widths: int, hidden: int, width_size: int, dropout: float
+    ) -> None:
+        super().__init__()
+        self.width = nn.Embedding(widths, width_size)
+        self.from_start = nn.Linear(dimension, hidden)
+        self.from_end = nn.Linear(dimension, hidden, bias=False)
+        self.from_width = nn.Linear(width_size, hidden, bias=False)
+        self.second = nn.Linear(hidden, hidden)
+        self.label = nn.Linear(hidden, labels)
+        self.dropout = dropout
+
+    def forward(self, vectors: WordVectors) -> tuple[Tensor, Tensor]:
+        """Logits and hidden layer.  -> (batch, word, width, label), (batch, word, width, hidden)"""
+        first = grid(self.from_start(vectors.start), self.from_end(vectors.end), self.from_width(self.width.weight))
+        first = functional.dropout(functional.relu(first), self.dropout, self.training)
+        second = functional.dropout(functional.relu(self.second(first)), self.dropout, self.training)
+        return self.label(second), second
+
+
+class PairHead(nn.Module):
+    """One tanh layer over [start; end; start - end; start * end] (001).
+
+    W [a; b; a - b; a * b] = (W1 + W3) a + (W2 - W3) b + W4 (a * b); the product is taken width by width.
+    """
+
+    def __init__(self, dimension: int, labels: int, *, hidden: int) -> None:
+        super().__init__()
+        self.from_start = nn.Linear(dimension, hidden)
+        self.from_end = nn.Linear(dimension, hidden, bias=False)
+        self.from_product = nn.Linear(dimension, hidden, bias=False)
+        self.label = nn.Linear(hidden, labels)
+
+    def forward(self, vectors: WordVectors, widths: int) -> tuple[Tensor, Tensor]:
+        start, end = vectors
+        last = end_words(start.shape[1], widths).to(start.device)  # (word, width)
+        left, right = self.from_start(start), self.from_end(end)
+        columns = [
+            torch.tanh(left + right[:, last[:, width]] + self.from_product(start * end[:, last[:, width]]))
+            for width in range(widths)
+        ]
+        hidden = torch.stack(columns, 2)  # (batch, word, width, hidden)
+        return self.label(hidden), hidden
+
+
+class SpanHead(nn.Module):
+    """Scores for every span of a sentence.
+
+    max_width   words of the widest span; None: as many as the sentence has (only the pair head, which has no widths)
+    features    what policies compare spans by: the head's hidden layer, or the span vector itself
+    """
+
+    def __init__(
+        self,
+        dimension: int,
+        labels: int,
+        *,
+        head: HeadName = "concat",
+        max_width: int | None = 10,
+        hidden: int = 150,
+        width_size: int = 150,
+        dropout: float = 0.2,
+        features: Literal["ffnn", "span"] = "ffnn",
+    ) -> None:
+        super().__init__()
+        if max_width is None and head == "concat":
+            raise ValueError("the concat head embeds widths, so it needs a max_width")
+        self.max_width, self.dropout, self.features = max_width, dropout, features
+        self.head: nn.Module = (
+            ConcatHead(dimension, labels, widths=max_width or 1, hidden=hidden, width_size=width_size, dropout=dropout)
+            if head == "concat"
+            else PairHead(dimension, labels, hidden=hidden)
+        )
+
+    def forward(self, vectors: WordVectors, words: Tensor) -> SpanScores:
+        """(batch, word, dimension) twice, (batch,) -> scores of all spans"""
+        start = functional.dropout(vectors.start, self.dropout, self.training)
+        end = start if vectors.end is vectors.start else functional.dropout(vectors.end, self.dropout, self.training)
+        dropped = WordVectors(start, end)
+        widths = self.max_width or max(start.shape[1], 1)
+        if isinstance(self.head, ConcatHead):
+            logits, hidden = self.head(dropped)
+            width = self.head.width.weight
+        else:
+            logits, hidden = self.head(dropped, widths)
+            width = start.new_zeros(widths, 0)
+        reach = torch.arange(start.shape[1], device=words.device)[:, None] + torch.arange(widths, device=words.device)
+        valid = reach[None] < words[:, None, None]  # (batch, word, width)
+        hidden = hidden.flatten(1, 2)
+        features: Features = (
+            DenseFeatures(hidden.detach())
+            if self.features == "ffnn"
+            else SpanFeatures(start.detach(), end.detach(), width.detach())
+        )
+        return SpanScores(logits.flatten(1, 2), hidden, valid.flatten(1), features)

@@ -1,0 +1,42 @@
+"""A few unknown cells of each sentence, drawn uniformly (001 section 2; Li et al. 2021)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from goldgap.core.progress import Progress
+from goldgap.unknown.cells import Cells, largest, policies
+
+Count = Literal["ceil", "floor+1"]
+
+
+def sample_size(words: Tensor, ratio: float, count: Count) -> Tensor:
+    """Cells to draw from each sentence.  (batch,) -> (batch,)
+
+    The paper says ceil(ratio * words), its code floor(ratio * words) + 1; they differ where the product is whole.
+    """
+    # In float64, rounded to 9 digits: 0.35 * 20 must be 7, not 7.000000000000001.
+    wanted = (words.double() * ratio).mul(1e9).round().div(1e9)
+    return wanted.ceil().long() if count == "ceil" else wanted.floor().long() + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """ratio   cells for each word of the sentence
+    count   how a broken number is rounded
+    """
+
+    ratio: float = 0.35
+    count: Count = "ceil"
+
+    def __call__(self, cells: Cells, progress: Progress, generator: torch.Generator) -> Tensor:
+        keys = torch.rand(cells.unknown.shape, generator=generator, device=cells.unknown.device)
+        keys = keys.masked_fill(~cells.unknown, float("-inf"))
+        return largest(keys, sample_size(cells.words, self.ratio, self.count))
+
+
+policies.add("uniform", Uniform)

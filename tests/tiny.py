@@ -1,0 +1,40 @@
+"""A tiny encoder, built in-process: two layers of 32 dimensions over the letters and a few words."""
+
+from __future__ import annotations
+
+import string
+from pathlib import Path
+
+import torch
+
+WORDS = ["the", "ann", "bob", "paris", "oslo", "lives", "in", "met", "and", "acme", "works", "at", "of", "was", "to"]
+
+
+def save_tiny_encoder(folder: Path, *, positions: int = 64) -> Path:
+    """A BERT with random weights and its tokenizer, as a directory like those of the hub."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    letters = string.ascii_lowercase + string.digits + string.punctuation
+    entries = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS, *letters, *(f"##{letter}" for letter in letters)]
+    vocabulary = {entry: number for number, entry in enumerate(dict.fromkeys(entries))}
+    tokenizer = Tokenizer(models.WordPiece(vocab=vocabulary, unk_token="[UNK]", max_input_chars_per_word=20_000))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    fast = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+        tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
+    )
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=positions,
+    )
+    model = BertModel(config, add_pooling_layer=False)  # type: ignore[no-untyped-call]
+    model.save_pretrained(folder)
+    fast.save_pretrained(folder)
+    return folder

@@ -1,0 +1,110 @@
+"""The span head against its literal form: gather, concatenate, multiply."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from goldgap.encode.transformer import WordVectors
+from goldgap.models.span import ConcatHead, PairHead, SpanFeatures, SpanHead
+
+D, WORDS, WIDTHS, LABELS = 6, 5, 3, 4
+
+
+def inputs(batch: int = 2) -> tuple[WordVectors, Tensor]:
+    torch.manual_seed(0)
+    return WordVectors(torch.randn(batch, WORDS, D), torch.randn(batch, WORDS, D)), torch.tensor([WORDS, 3])
+
+
+def literal_concat(head: ConcatHead, start: Tensor, end: Tensor, width: int) -> Tensor:
+    """One span the long way: [start; end; width] through one wide matrix."""
+    vector = torch.cat([start, end, head.width.weight[width]])
+    wide = torch.cat([head.from_start.weight, head.from_end.weight, head.from_width.weight], dim=1)
+    hidden = torch.relu(wide @ vector + head.from_start.bias)
+    hidden = torch.relu(head.second(hidden))
+    return head.label(hidden)  # type: ignore[no-any-return]
+
+
+def literal_pair(head: PairHead, start: Tensor, end: Tensor) -> Tensor:
+    """One span the long way: W [a; b; a - b; a * b] with W3 = 0 chosen, then with its weight moved into W3."""
+    w3 = torch.randn_like(head.from_start.weight)
+    wide = torch.cat([head.from_start.weight - w3, head.from_end.weight + w3, w3, head.from_product.weight], dim=1)
+    vector = torch.cat([start, end, start - end, start * end])
+    return head.label(torch.tanh(wide @ vector + head.from_start.bias))  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("name", ["concat", "pair"])
+def test_the_factored_head_equals_the_literal_one(name: str) -> None:
+    vectors, words = inputs()
+    torch.manual_seed(1)
+    model = SpanHead(D, LABELS, head=name, max_width=WIDTHS, hidden=7, width_size=2).eval()  # type: ignore[arg-type]
+    scores = model(vectors, words)
+    for row in range(2):
+        for first in range(WORDS):
+            for width in range(WIDTHS):
+                cell = first * WIDTHS + width
+                inside = first + width < words[row]
+                assert scores.valid[row, cell].item() == inside
+                if inside:
+                    start, end = vectors.start[row, first], vectors.end[row, first + width]
+                    head = model.head
+                    literal = (
+                        literal_concat(head, start, end, width)
+                        if isinstance(head, ConcatHead)
+                        else literal_pair(head, start, end)  # type: ignore[arg-type]
+                    )
+                    assert torch.allclose(scores.logits[row, cell], literal, atol=1e-5)
+
+
+def test_without_a_width_limit_every_span_is_scored() -> None:
+    vectors, words = inputs()
+    scores = SpanHead(D, LABELS, head="pair", max_width=None)(vectors, words)
+    assert scores.valid.sum(1).tolist() == [WORDS * (WORDS + 1) // 2, 6]
+    with pytest.raises(ValueError, match="max_width"):
+        SpanHead(D, LABELS, head="concat", max_width=None)
+
+
+@pytest.mark.parametrize("name", ["concat", "pair"])
+def test_every_parameter_gets_a_gradient(name: str) -> None:
+    vectors, words = inputs()
+    model = SpanHead(D, LABELS, head=name, max_width=WIDTHS, dropout=0.0)  # type: ignore[arg-type]
+    model(vectors, words).logits.square().sum().backward()
+    for parameter, value in model.named_parameters():
+        assert value.grad is not None, parameter
+        assert value.grad.abs().sum() > 0, parameter
+
+
+def test_span_features_equal_the_built_vectors() -> None:
+    vectors, _ = inputs()
+    width = torch.randn(WIDTHS, 2)
+    features = SpanFeatures(vectors.start, vectors.end, width)
+    built = torch.zeros(2, WORDS * WIDTHS, 2 * D + 2)
+    valid = torch.zeros(2, WORDS * WIDTHS, dtype=torch.bool)
+    for first in range(WORDS):
+        for extra in range(min(WIDTHS, WORDS - first)):
+            cell = first * WIDTHS + extra
+            parts = [vectors.start[:, first], vectors.end[:, first + extra], width[extra].expand(2, 2)]
+            built[:, cell] = torch.cat(parts, -1)
+            valid[:, cell] = True
+    assert torch.equal(features.at(valid), built[valid])
+    directions = torch.randn(3, 2 * D + 2)
+    literal = torch.nn.functional.normalize(built, dim=-1) @ directions.T
+    assert torch.allclose(features.cosine(directions)[valid], literal[valid], atol=1e-5)
+
+
+def test_features_carry_no_gradient_and_follow_the_option() -> None:
+    vectors, words = inputs()
+    chosen = torch.zeros(2, WORDS * WIDTHS, dtype=torch.bool)
+    chosen[0, 0] = True
+    for features, size in (("ffnn", 9), ("span", 2 * D + 4)):
+        head = SpanHead(D, LABELS, max_width=WIDTHS, hidden=9, width_size=4, features=features)  # type: ignore[arg-type]
+        found = head(vectors, words).features.at(chosen)
+        assert found.shape == (1, size)
+        assert not found.requires_grad
+
+
+def test_an_empty_batch_passes() -> None:
+    head = SpanHead(D, LABELS, max_width=WIDTHS)
+    scores = head(WordVectors(torch.zeros(0, 0, D), torch.zeros(0, 0, D)), torch.zeros(0, dtype=torch.long))
+    assert scores.logits.shape == (0, 0, LABELS)
