@@ -56,7 +56,3 @@ def main() -> None:
     except GoldgapError as error:
         typer.echo(f"goldgap: {error}", err=True)
         sys.exit(error.exit_status)
-    except BrokenPipeError:
-        # The reader of our output has gone (| head): not an error, and nothing more can be written.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)

@@ -26,6 +26,6 @@ def convert(
     from goldgap.cli.show import out, show_notes
 
     corpus = reading.read(source)
-    notes = corpus.write(target, format=to, scheme=to_scheme)
+    notes = corpus.write(target, format=to, scheme=to_scheme, strict=reading.strict)
     show_notes(notes, f"while writing {target}")
-    out.print(f"{len(corpus):,} documents, {corpus.entity_count:,} entities written to {target}", soft_wrap=True)
+    out.print(f"{len(corpus):,} documents written to {target}", soft_wrap=True)

@@ -31,12 +31,12 @@ def demo(
     from goldgap.report.labels import label_report
 
     gold, terms = Corpus.read(TRAIN), Dictionary.read(DICTIONARY)
-    out.print(f"[bold]1. Raw text and a term list[/bold]: {len(gold):,} sentences, {len(terms):,} terms")
+    out.print(f"1. Raw text and a term list: {len(gold):,} sentences, {len(terms):,} terms", style="bold")
     labelled = annotate(gold, terms, MatchRules())
     checked = audit(labelled, terms)
-    out.print("\n[bold]2. Labels from the dictionary, and what is suspicious about it[/bold]")
+    out.print("\n2. Labels from the dictionary, and what is suspicious about it", style="bold")
     show_check(checked)
-    out.print("\n[bold]3. How good the labels are, against the gold[/bold]")
+    out.print("\n3. How good the labels are, against the gold", style="bold")
     quality = evaluate(gold, labelled.corpus)
     show_quality(quality)
     output.mkdir(parents=True, exist_ok=True)
@@ -46,4 +46,4 @@ def demo(
     with write_atomic(output / "report.md") as handle:
         handle.write(label_report(checked, quality))
     out.print(f"\nlabels: {output / 'labels.jsonl'}\nscores: {output / 'quality.json'}", soft_wrap=True)
-    out.print(f"[bold]report: {output / 'report.md'}[/bold]", soft_wrap=True)
+    out.print(f"report: {output / 'report.md'}", style="bold", soft_wrap=True)

@@ -65,12 +65,12 @@ class Reading:
         self.strict = strict
         self.options = {name: str(value) if isinstance(value, StrEnum) else value for name, value in options.items()}
 
-    def read(self, path: Path, **more: Any) -> Corpus:
+    def read(self, path: Path) -> Corpus:
         """The corpus at `path`; what was assumed or repaired is told on the error channel."""
         from goldgap import Corpus
         from goldgap.cli.show import show_notes
 
-        corpus = Corpus.read(path, **{**self.options, **more})
+        corpus = Corpus.read(path, **self.options)
         if self.strict:
             corpus.notes.refuse_changes()
         show_notes(corpus.notes, f"while reading {path}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -15,18 +14,20 @@ from goldgap.evaluate.counts import MATCHES
 from goldgap.evaluate.errors import MISSED, SPURIOUS, Errors
 from goldgap.evaluate.scores import Evaluation, Score, Scores
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+# No markup: labels, texts and paths hold whatever they hold.
+out = Console(highlight=False, markup=False, emoji=False)
+err = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None) -> Table:
     """The first column to the left, the others, which are numbers, to the right."""
-    made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title_justify="left", title_style="bold")
+    made.title = None if title is None else Text(title)
     made.show_header = any(columns)
     for index, name in enumerate(columns):
-        made.add_column(name, justify="left" if index == 0 else "right", style=None, header_style="dim")
+        made.add_column(Text(name), justify="left" if index == 0 else "right", header_style="dim")
     for row in rows:
-        made.add_row(*map(escape, row))
+        made.add_row(*map(Text, row))
     return made
 
 

@@ -43,9 +43,14 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """How to write a corpus. scheme: the tag scheme of token files."""
+    """How to write a corpus.
+
+    scheme   the tag scheme of token files
+    strict   what the format cannot hold is an error, and nothing is written
+    """
 
     scheme: str = "bio"
+    strict: bool = False
 
 
 Reader = Callable[[Path, ReadOptions, Notes], list[Document]]
@@ -65,10 +70,13 @@ formats: Registry[Format] = Registry("format")
 
 
 class Corpus:
-    """Documents with unique ids, in order."""
+    """Documents in order; those without an id are numbered."""
 
     def __init__(self, documents: Iterable[Document], *, notes: Notes | None = None) -> None:
-        self.documents = list(documents)
+        self.documents = [
+            document if document.id else document.replace(id=str(number))
+            for number, document in enumerate(documents, 1)
+        ]
         self.notes = notes or Notes()
 
     @classmethod
@@ -84,11 +92,11 @@ class Corpus:
             documents = [document.replace(complete=complete) for document in documents]
         return cls(documents, notes=notes)
 
-    def write(self, path: str | Path, *, format: str | None = None, scheme: str = "bio") -> Notes:
+    def write(self, path: str | Path, *, format: str | None = None, scheme: str = "bio", strict: bool = False) -> Notes:
         """Write to a file, whole or not at all; the notes say what the format could not hold."""
         notes = Notes()
         path = Path(path)
-        format_of(path, format).write(self.documents, path, WriteOptions(scheme=scheme), notes)
+        format_of(path, format).write(self.documents, path, WriteOptions(scheme, strict), notes)
         return notes
 
     @property

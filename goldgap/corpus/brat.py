@@ -55,6 +55,8 @@ def write(documents: list[Document], path: Path, options: WriteOptions, notes: N
                     handle.write(f"T{number}\t{entity.label} {entity.start} {entity.end}\t{surface}\n")
             if document.complete or document.rejected or document.unknown or document.dropped or document.tokens:
                 notes.change("tokens, completeness and rejected spans, which brat cannot hold (left out)", document.id)
+        if options.strict:
+            notes.refuse_changes()
 
 
 formats.add("brat", Format((".ann",), read, write))

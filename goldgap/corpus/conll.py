@@ -92,6 +92,8 @@ def write(documents: list[Document], path: Path, options: WriteOptions, notes: N
                 notes.change("document id, which a token file does not hold (numbered anew)", document.id)
             if document.complete and not with_unknown:
                 notes.change("complete document: a token file says so only when it is read as such", document.id)
+        if options.strict:
+            notes.refuse_changes()
 
 
 formats.add("conll", Format((".conll", ".tsv", ".bio", ".iob", ".bmes"), read, write))

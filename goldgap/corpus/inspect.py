@@ -58,11 +58,11 @@ def place(document: Document, start: int, end: int, *, context: int = 20) -> str
 
 
 def _facts(corpus: Corpus, words: list[tuple[Range, ...]]) -> dict[str, str]:
-    count, total = len(corpus), sum(map(len, words))
+    count, total = max(len(corpus), 1), sum(map(len, words))
     without = sum(not document.entities for document in corpus)
     complete = sum(document.complete is True and not document.unknown for document in corpus)
     facts = {
-        "documents": f"{count:,}",
+        "documents": f"{len(corpus):,}",
         "words": f"{total:,} ({total / count:.1f} a document)",
         "entities": f"{corpus.entity_count:,} ({corpus.entity_count / count:.2f} a document)",
         "documents without entity": f"{without:,} ({100 * without / count:.1f} %)",
@@ -140,7 +140,8 @@ def _nested(corpus: Corpus) -> Finding:
 def _overlapping(entities: Iterable[Entity]) -> Iterator[Entity]:
     """Every entity that begins before an earlier or wider one ends."""
     reach = 0
-    for entity in sorted(entities, key=lambda entity: (entity.start, -entity.end)):
+    unique = {entity.key: entity for entity in entities}.values()
+    for entity in sorted(unique, key=lambda entity: (entity.start, -entity.end)):
         if entity.start < reach:
             yield entity
         reach = max(reach, entity.end)

@@ -65,6 +65,8 @@ def write(documents: list[Document], path: Path, options: WriteOptions, notes: N
                 notes.change(
                     "tokens, completeness and rejected spans, which PubTator cannot hold (left out)", document.id
                 )
+        if options.strict:
+            notes.refuse_changes()
 
 
 formats.add("pubtator", Format((".pubtator",), read, write))

@@ -110,7 +110,7 @@ def spans_to_tags(length: int, spans: Iterable[Span | tuple[int, int, str]], *, 
     tags = [OUTSIDE] * length
     for first, stop, label in sorted(spans):
         if not 0 <= first < stop <= length:
-            raise InputError(f"the span {first}..{stop} lies outside a sentence of {length} words")
+            raise InputError(f"the span {first}..{stop} is empty or lies outside a sentence of {length} words")
         if any(tag != OUTSIDE for tag in tags[first:stop]):
             raise InputError(f"two spans share a word at {first}..{stop}; tags hold no nested entities")
         if scheme == "iob1":

@@ -34,6 +34,8 @@ def write(documents: list[Document], path: Path, options: WriteOptions, notes: N
                 notes.change("document without text (left out)", document.id)
             else:
                 handle.write(line + "\n")
+        if options.strict:
+            notes.refuse_changes()
 
 
 formats.add("text", Format((".txt",), read, write))

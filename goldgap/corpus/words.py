@@ -7,7 +7,6 @@ mentions, emoji with their modifiers. Split: a hyphen between letters (Selegilin
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -55,7 +54,7 @@ def word_spans(words: tuple[Range, ...], ranges: list[Range]) -> list[Range | No
 def words_touching(words: Sequence[Range], start: int, end: int) -> range:
     """Indices of the words that have a character in common with a range."""
     first = bisect_right(words, start, key=itemgetter(1))
-    return range(first, max(first, bisect_left(words, end, key=itemgetter(0))))
+    return range(first, bisect_left(words, end, key=itemgetter(0)))
 
 
 @cache
@@ -105,7 +104,7 @@ def _pattern(letters: str, wordly: str, marks: str) -> re.Pattern[str]:
 def _marks() -> str:
     """Combining marks, joiners and variation selectors as the content of a character class."""
     codes = [code for code in range(0x300, 0x1F000) if unicodedata.category(chr(code)) in ("Mn", "Mc", "Me")]
-    codes += [0x200C, 0x200D, *range(0xE0100, min(0xE01F0, sys.maxunicode))]
+    codes += [0x200C, 0x200D, *range(0xE0100, 0xE01F0)]
     ranges: list[list[int]] = []
     for code in codes:
         if ranges and code == ranges[-1][1] + 1:

@@ -21,6 +21,8 @@ CONTEXT = 30
 class Usage:
     """What became of each entry's matches, by number of entry, with one place in the text for each."""
 
+    found: set[int] = field(default_factory=set)
+    """Entries that stand somewhere in the text, whatever became of the match."""
     used: Counter[int] = field(default_factory=Counter)
     covered: Counter[int] = field(default_factory=Counter)
     """Matches inside a longer one, which won."""
@@ -61,7 +63,9 @@ def _annotate(
     rejected = {(item.start, item.end, item.label) for item in document.rejected}
     reach = 0
     for (start, end), group in groupby(matches, key=itemgetter(0, 1)):
-        entries = _settle([entry for _, _, entry in group], dictionary, rules, usage)
+        found = [entry for _, _, entry in group]
+        usage.found.update(found)
+        entries = _settle(_not_rejected(found, start, end, dictionary, rejected), dictionary, rules, usage)
         if not entries:
             continue
         if start < reach and not rules.overlapping:
@@ -70,17 +74,24 @@ def _annotate(
             continue
         reach = max(reach, end)
         for number in entries:
-            label = dictionary.entries[number].label
-            if not {(start, end, label), (start, end, None)} & rejected:
-                _record(document, start, end, number, usage)
-                chosen.append(Entity(start, end, label, source=SOURCE))
+            _record(document, start, end, number, usage)
+            chosen.append(Entity(start, end, dictionary.entries[number].label, source=SOURCE))
     return document.replace(entities=tuple(chosen), complete=False, unknown=())
+
+
+def _not_rejected(
+    entries: list[int], start: int, end: int, dictionary: Dictionary, rejected: set[tuple[int, int, str | None]]
+) -> list[int]:
+    """The entries whose type no reviewer rejected for this span."""
+    if (start, end, None) in rejected:
+        return []
+    return [number for number in entries if (start, end, dictionary.entries[number].label) not in rejected]
 
 
 def _settle(entries: list[int], dictionary: Dictionary, rules: MatchRules, usage: Usage) -> list[int]:
     """The entries of one span that count, once its types are settled."""
     labels = [dictionary.entries[number].label for number in entries]
-    if len(set(labels)) == 1:
+    if len(set(labels)) <= 1:
         return entries[:1]
     usage.ambiguous[tuple(entries)] += 1
     if rules.ambiguous == "all":

@@ -45,9 +45,9 @@ def _facts(annotated: Annotated, dictionary: Dictionary) -> dict[str, str]:
     with_match = sum(bool(document.entities) for document in corpus)
     used = sum(count > 0 for count in usage.used.values())
     return {
-        "documents with a match": f"{with_match:,} of {len(corpus):,} ({100 * with_match / len(corpus):.1f} %)",
+        "documents with a match": f"{with_match:,} of {len(corpus):,} ({100 * with_match / max(len(corpus), 1):.1f} %)",
         "words labelled": f"{labelled:,} of {words:,} ({100 * labelled / max(words, 1):.1f} %)",
-        "entries used": f"{used:,} of {len(dictionary):,} ({100 * used / len(dictionary):.1f} %)",
+        "entries used": f"{used:,} of {len(dictionary):,} ({100 * used / max(len(dictionary), 1):.1f} %)",
     } | dictionary.notes.facts
 
 
@@ -134,9 +134,7 @@ def _short(dictionary: Dictionary, usage: Usage) -> Finding:
 
 
 def _never(dictionary: Dictionary, usage: Usage) -> Finding:
-    found = usage.used.keys() | usage.covered.keys() | usage.conflicts.keys()
-    found |= {number for numbers in usage.ambiguous for number in numbers}
-    never = [f"{entry.surface} ({entry.label})" for n, entry in enumerate(dictionary) if n not in found]
+    never = [f"{entry.surface} ({entry.label})" for n, entry in enumerate(dictionary) if n not in usage.found]
     return Finding.of(
         "entries that never match", never, "not in this text, or written otherwise: check case, spacing and spelling"
     )

@@ -28,7 +28,7 @@ class Dictionary:
     """Entries in order, without repeats."""
 
     def __init__(self, entries: Iterable[Entry], *, notes: Notes | None = None) -> None:
-        self.entries = list(dict.fromkeys(entries))
+        self.entries = list(dict.fromkeys(map(_normal, entries)))
         self.notes = notes or Notes()
 
     @classmethod
@@ -45,7 +45,8 @@ class Dictionary:
             for entry in (_read_list(file, notes) if path.is_dir() else _read_table(file, notes))
         ]
         if not entries:
-            raise DictionaryError("no entry in it: expected lines of LABEL<TAB>surface", path=path)
+            expected = "LABEL.txt files with one surface a line" if path.is_dir() else "lines of LABEL<TAB>surface"
+            raise DictionaryError(f"no entry in it: expected {expected}", path=path)
         dictionary = cls(entries, notes=notes)
         if repeats := len(entries) - len(dictionary):
             notes.fact("repeated entries", f"{repeats:,} read once")
@@ -74,6 +75,12 @@ class Dictionary:
 def normal_surface(surface: str) -> str:
     """A surface with single blanks."""
     return " ".join(surface.split())
+
+
+def _normal(entry: Entry) -> Entry:
+    surface = entry.surface
+    regular = surface.isprintable() and "  " not in surface and surface == surface.strip(" ")
+    return entry if regular else entry._replace(surface=normal_surface(surface))
 
 
 def _read_table(path: Path, notes: Notes) -> Iterator[Entry]:

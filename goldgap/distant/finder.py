@@ -181,13 +181,14 @@ class _Powers:
     def hash_all(self, strings: Sequence[str]) -> tuple[Hashes, Hashes]:
         """The hash of each string and of the beginning that tells it, as if it stood at the beginning of a text."""
         whole, beginnings = [], []
-        for first in range(0, len(strings), _TOGETHER):
+        for first in range(0, max(len(strings), 1), _TOGETHER):
             chunk = strings[first : first + _TOGETHER]
-            ends = np.cumsum(np.fromiter(map(len, chunk), np.int64, len(chunk)))
-            begins = np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1]])
+            lengths = np.fromiter(map(len, chunk), np.int64, len(chunk))
+            ends = np.cumsum(lengths)
+            begins = ends - lengths
             sums = self.sums(_codes("".join(chunk)))
             whole.append((sums[ends] - sums[begins]) * self.down[begins])
-            levels = np.searchsorted(_LEVELS, ends - begins, side="right")
+            levels = np.searchsorted(_LEVELS, lengths, side="right")
             known = begins + np.array([0, *_LEVELS])[levels]
             beginnings.append((sums[known] - sums[begins]) * self.down[begins])
         return np.concatenate(whole), np.concatenate(beginnings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -17,6 +18,7 @@ from goldgap.distant.rules import CaseRule, MatchRules
 
 SHORT = 3
 """Entries of at most this many characters match exactly under the smart rule."""
+_STRETCH = re.compile(r"\S+")
 _SIBILANT = re.compile(r"(?:s|x|z|ch|sh)$", re.IGNORECASE)
 
 Match = tuple[int, int, int]
@@ -155,17 +157,19 @@ def _in_original(hits: Hits, origin: Sequence[int]) -> Hits:
 def _word_edges(text: str) -> Callable[[int], bool]:
     """Whether a word of the splitter begins or ends at a place, found without splitting the whole text."""
     padded = f" {text} "  # the character before position i of the text is padded[i]
+    starts: list[int] = []  # of the stretches without white space, once one of them matters
+    edges: dict[int, frozenset[int]] = {}
 
     def is_edge(at: int) -> bool:
-        before, after = padded[at], padded[at + 1]
-        if before.isspace() or after.isspace():
+        if padded[at].isspace() or padded[at + 1].isspace():
             return True
-        start = end = at
-        while not padded[start].isspace():
-            start -= 1
-        while not padded[end + 1].isspace():
-            end += 1
-        return at - start in _edges_inside(text[start:end])
+        if not starts:
+            starts.extend(match.start() for match in _STRETCH.finditer(text))
+        start = starts[bisect_right(starts, at) - 1]
+        if start not in edges:
+            stretch = _STRETCH.match(text, start)
+            edges[start] = _edges_inside(stretch[0]) if stretch else frozenset()
+        return at - start in edges[start]
 
     return is_edge
 
@@ -177,9 +181,11 @@ def _edges_inside(chunk: str) -> frozenset[int]:
 
 
 def _variants(surface: str) -> tuple[str, ...]:
-    """The surface, and its regular plural if it ends in a word of letters."""
-    if len(surface) <= SHORT or not surface[-1].isalpha():
+    """The surface, and its regular plural if its last word is one of letters."""
+    if len(surface) <= SHORT or len(surface.split(" ")[-1]) < 2 or not surface[-1].isalpha():
         return (surface,)
     if surface[-1] in "yY" and surface[-2].lower() not in "aeiou":
-        return surface, surface[:-1] + "ies"
-    return surface, surface + ("es" if _SIBILANT.search(surface) else "s")
+        plural = surface[:-1] + "ies"
+    else:
+        plural = surface + ("es" if _SIBILANT.search(surface) else "s")
+    return surface, plural.upper() if surface.isupper() else plural

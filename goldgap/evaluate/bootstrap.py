@@ -56,6 +56,8 @@ def compare(first: Sequence[Counts], second: Sequence[Counts], *, samples: int =
     """Paired bootstrap: both predictions are scored on the same resampled documents."""
     if len(first) != len(second):
         raise InputError(f"{len(first)} documents against {len(second)}: a paired test needs the same documents")
+    if not samples or not first:
+        raise InputError("a paired test needs at least one document and one resample; raise --samples")
     pairs = [(*one, *other) for one, other in zip(first, second, strict=True)]
     drawn = _resample(pairs, samples, seed)  # (sample, 6)
     differences = _f1(*drawn[:, 3:].T) - _f1(*drawn[:, :3].T)

@@ -46,11 +46,9 @@ def pair_up(gold: Corpus, predicted: Corpus) -> list[tuple[Document, Document]]:
     extra = by_id.keys() - {document.id for document in gold}
     if missing or extra:
         listed = ", ".join(repr(name) for name in (missing or sorted(extra))[:3])
-        side = "no prediction for" if missing else "predictions for unknown"
-        raise InputError(
-            f"{side} {len(missing or extra)} of {len(gold)} documents (ids {listed}); "
-            "both files must hold the same documents"
-        )
+        side = "no prediction for" if missing else "predictions for other documents:"
+        count = f"{len(missing)} of {len(gold)} documents" if missing else str(len(extra))
+        raise InputError(f"{side} {count} (ids {listed}); both files must hold the same documents")
     pairs = [(document, by_id[document.id]) for document in gold]
     for one, other in pairs:
         if one.text != other.text:

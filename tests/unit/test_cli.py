@@ -300,3 +300,23 @@ def test_waiting_threads_rest_unless_the_user_says_otherwise(run: Run, monkeypat
     monkeypatch.delenv("OMP_WAIT_POLICY")
     run("--version")
     assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
+
+
+def test_labels_and_paths_are_printed_as_they_are(run: Run, tmp_path: Path) -> None:
+    odd = '{"text": "a", "entities": [{"start": 0, "end": 1, "label": "[/b] :cat:"}]}\n'
+    (tmp_path / "x[old].jsonl").write_text(odd, encoding="utf-8")
+    assert "[/b] :cat:" in run("evaluate", "x[old].jsonl", "x[old].jsonl").out
+    assert run("convert", "x[old].jsonl", "y[bold].jsonl").out.rstrip().endswith("y[bold].jsonl")
+
+
+def test_a_paired_test_without_resamples_is_refused(run: Run) -> None:
+    result = run("evaluate", DEV, DEV, "--against", DEV, "--samples", "0")
+    assert (result.status, "--samples" in result.err) == (2, True)
+
+
+def test_strict_refuses_to_write_what_the_format_cannot_hold(run: Run, tmp_path: Path) -> None:
+    entities = '[{"start": 0, "end": 3, "label": "X"}, {"start": 0, "end": 1, "label": "X"}]'
+    (tmp_path / "n.jsonl").write_text('{"text": "a b", "entities": ' + entities + "}\n", encoding="utf-8")
+    assert run("convert", "n.jsonl", "n.conll", "--strict").status == 2
+    assert not (tmp_path / "n.conll").exists()
+    assert run("convert", "n.jsonl", "n.conll").status == 0

@@ -252,3 +252,14 @@ def test_of_two_entities_with_one_begin_the_shorter_is_nested() -> None:
 def test_a_repeated_document_is_shown_by_its_first_fifty_characters() -> None:
     long = (f"{'a' * 49}bc", ())
     assert only(corpus_of(*BASE, long, long), "same text").examples == (f"2 = 1: {'a' * 49}b",)
+
+
+def test_an_entry_that_another_one_stands_in_for_did_match() -> None:
+    check = audited("cocaine", Entry("C", "Cocaine"), Entry("C", "cocaine"))
+    assert not finding(check, "never match")
+
+
+def test_empty_corpora_and_dictionaries_can_be_looked_at() -> None:
+    assert inspect(Corpus([])).facts["documents"] == "0"
+    dictionary = Dictionary([])
+    assert audit(annotate(Corpus([]), dictionary, MatchRules()), dictionary).findings == []

@@ -71,3 +71,8 @@ def test_a_second_mask_keeps_what_the_first_one_dropped() -> None:
 def test_a_share_outside_0_to_1_is_refused(gold: Corpus, drop: float) -> None:
     with pytest.raises(InputError, match=r"for 70 % write 0\.7"):
         mask(gold, drop)
+
+
+def test_documents_without_ids_are_told_apart() -> None:
+    corpus = Corpus(Document("a", (Entity(0, 1, "X"),)) for _ in range(10))
+    assert mask(corpus, 0.3, mode="exact").entity_count == 7

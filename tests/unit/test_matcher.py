@@ -278,3 +278,32 @@ def test_a_table_with_too_many_columns_is_refused_with_their_number(tmp_path: Pa
 
 def test_a_dictionary_says_what_is_in_it() -> None:
     assert repr(Dictionary([Entry("B", "x"), Entry("A", "y")])) == "<Dictionary: 2 entries, types A, B>"
+
+
+def test_time_does_not_explode_in_a_long_text_without_blanks() -> None:
+    text = "我爱北京大学" * 20_000
+    (matches,) = Matcher(Dictionary([Entry("LOC", "北京")]), MatchRules()).find([Document(text)])
+    assert len(matches) == 20_000
+
+
+def test_a_dictionary_without_entries_finds_nothing() -> None:
+    assert found("Paris", []) == []
+
+
+def test_surfaces_are_normalised_however_the_dictionary_was_made() -> None:
+    assert found("in New York now", [("LOC", " New \n York ")]) == [("New York", "LOC")]
+
+
+def test_a_rejected_match_leaves_room_for_another_type_and_for_what_it_covers() -> None:
+    terms = [("LOC", "Leeds"), ("ORG", "Leeds"), ("X", "Leeds United")]
+    document = Document("Leeds United", id="1", rejected=(Rejected(0, 12), Rejected(0, 5, "LOC")))
+    assert found(document, terms) == [("Leeds", "ORG")]
+
+
+@pytest.mark.parametrize(("surface", "text"), [("BIOPSY", "BIOPSIES"), ("VIRUS", "VIRUSES")])
+def test_plurals_of_capitals_are_capitals(surface: str, text: str) -> None:
+    assert found(text, [("X", surface)], plurals=True) == [(text, "X")]
+
+
+def test_a_single_letter_at_the_end_has_no_plural() -> None:
+    assert found("vitamin ys", [("X", "vitamin y")], plurals=True) == []
