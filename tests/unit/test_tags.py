@@ -150,8 +150,7 @@ def test_what_is_outside_or_unknown_has_no_label(tag: str) -> None:
 
 @pytest.mark.parametrize("span", [(-1, 1, "X"), (1, 4, "X"), (2, 2, "X"), (2, 1, "X")])
 def test_a_span_that_is_no_range_of_the_sentence_is_refused(span: tuple[int, int, str]) -> None:
-    message = rf"the span {span[0]}\.\.{span[1]} is empty or lies outside a sentence of 3 words"
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(
         InputError, match=rf"the span {span[0]}\.\.{span[1]} is empty or lies outside a sentence of 3 words"
     ):
         spans_to_tags(3, [span])
