@@ -7,9 +7,10 @@ if TYPE_CHECKING:
     from goldgap.core.corpus import Corpus
     from goldgap.core.document import Document, Entity, Rejected
     from goldgap.distant.dictionary import Dictionary
+    from goldgap.recognizer import Recognizer
 
 __version__ = "0.1.0"
-__all__ = ["Corpus", "Dictionary", "Document", "Entity", "Rejected"]
+__all__ = ["Corpus", "Dictionary", "Document", "Entity", "Recognizer", "Rejected"]
 
 # Loaded when first asked for: `goldgap --help` must not wait for readers, pydantic or torch.
 _HOME = {
@@ -17,6 +18,7 @@ _HOME = {
     "Dictionary": "goldgap.distant.dictionary",
     "Document": "goldgap.core.document",
     "Entity": "goldgap.core.document",
+    "Recognizer": "goldgap.recognizer",
     "Rejected": "goldgap.core.document",
 }
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-MAX_WORD_PIECES = 64
+MAX_WORD_PIECES = 32
 """A word of more pieces keeps its first and its last half as many: nobody's name is longer."""
+MAX_WORD_CHARACTERS = 256
+"""The same for characters, before pieces are looked for: that takes quadratic time in the length of a word."""
 
 
 class Shape(IntEnum):
@@ -57,7 +59,8 @@ def align(sentences: Sequence[Sequence[str]], tokenizer: Any) -> list[Aligned]:
     """Pieces of every word, word by word; a word without any (a control character) becomes the unknown piece."""
     if not sentences:
         return []
-    coded = tokenizer([list(words) for words in sentences], is_split_into_words=True, add_special_tokens=False)
+    texts = [[_ends(word) for word in words] for words in sentences]
+    coded = tokenizer(texts, is_split_into_words=True, add_special_tokens=False)
     aligned = []
     for index, words in enumerate(sentences):
         pieces: list[list[int]] = [[] for _ in words]
@@ -73,3 +76,8 @@ def align(sentences: Sequence[Sequence[str]], tokenizer: Any) -> list[Aligned]:
                 shortened += 1
         aligned.append(Aligned(pieces, shortened))
     return aligned
+
+
+def _ends(word: str) -> str:
+    half = MAX_WORD_CHARACTERS // 2
+    return word if len(word) <= MAX_WORD_CHARACTERS else word[:half] + word[-half:]

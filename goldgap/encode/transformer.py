@@ -113,9 +113,16 @@ def load_encoder(name: str) -> tuple[nn.Module, Any]:
         raise InputError(
             f"the encoder {name!r} could not be loaded: {reason}. Name a directory, or {MINILM!r}"
         ) from None
+    without_pooler(model)
     if not tokenizer.is_fast:
         raise InputError(f"the tokenizer of {name!r} is not a fast one, which goldgap needs for word offsets")
     return model, tokenizer
+
+
+def without_pooler(model: nn.Module) -> None:
+    """Take off the layer over the first piece that some encoders bring: nothing here reads it."""
+    if getattr(model, "pooler", None) is not None:
+        model.pooler = None  # type: ignore[assignment]
 
 
 def special_pieces(tokenizer: Any) -> Special:

@@ -282,7 +282,7 @@ def test_an_import_of_a_heavy_library_is_found(tmp_path: Path, name: str) -> Non
 
 # (d) The public interface
 
-PUBLIC = ["Corpus", "Dictionary", "Document", "Entity", "Rejected"]
+PUBLIC = ["Corpus", "Dictionary", "Document", "Entity", "Recognizer", "Rejected"]
 READING = (
     "--format --join --label-column --on-error --rule --scheme --separator --strict --token-column"  # of every reader
 )

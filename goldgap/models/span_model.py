@@ -1,0 +1,40 @@
+"""The span recogniser as one module: an encoder, a head, and what belongs to them on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import nn
+
+from goldgap.core.document import Document
+from goldgap.core.labels import Labels
+from goldgap.encode.batch import Batch, Example, collate, make_examples
+from goldgap.encode.transformer import TransformerEncoder, piece_limit, special_pieces
+from goldgap.models.span import SpanHead, SpanScores
+
+
+class SpanModel(nn.Module):
+    """Scores for every span of a batch.
+
+    overlap   words that neighbouring windows of a long document share
+    """
+
+    def __init__(
+        self, encoder: TransformerEncoder, head: SpanHead, labels: Labels, tokenizer: Any, *, overlap: int
+    ) -> None:
+        super().__init__()
+        self.encoder, self.head = encoder, head
+        self.labels, self.tokenizer, self.overlap = labels, tokenizer, overlap
+        self._special = special_pieces(tokenizer)
+        self._limit = piece_limit(encoder.model, tokenizer)
+
+    def forward(self, batch: Batch) -> SpanScores:
+        scores: SpanScores = self.head(self.encoder(batch), batch.words)
+        return scores
+
+    def examples(self, documents: Sequence[Document]) -> list[Example]:
+        return list(make_examples(documents, self.tokenizer, limit=self._limit, overlap=self.overlap))
+
+    def batch(self, examples: Sequence[Example]) -> Batch:
+        return collate(examples, self._special)
