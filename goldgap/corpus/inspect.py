@@ -18,12 +18,16 @@ COLUMNS = ("type", "entities", "surfaces", "words", "widest")
 def inspect(corpus: Corpus, others: Sequence[tuple[str, Corpus]] = ()) -> Check:
     """Counts by type, and every finding about the corpus itself; `others` are further splits, by name."""
     words = [words_of(document) for document in corpus]
-    widths, cut = _widths(corpus, words)
+    widths, cut, wide = _widths(corpus, words)
     findings = [
         Finding.of(
             "entities that begin or end inside a word", cut, "move the offsets, or give the corpus its own tokens"
         ),
-        _wide(corpus, words),
+        Finding.of(
+            f"entities of more than {WIDE} words",
+            wide,
+            "a span model with its usual width never finds them; raise max_width or check them",
+        ),
         _edges(corpus),
         _nested(corpus),
         _twice(corpus),
@@ -74,18 +78,20 @@ def _facts(corpus: Corpus, words: list[tuple[Range, ...]]) -> dict[str, str]:
     return facts | corpus.notes.facts
 
 
-def _widths(corpus: Corpus, words: list[tuple[Range, ...]]) -> tuple[dict[str, list[int]], list[str]]:
-    """Widths in words by type, and the entities that cut through a word."""
+def _widths(corpus: Corpus, words: list[tuple[Range, ...]]) -> tuple[dict[str, list[int]], list[str], list[str]]:
+    """Widths in words by type; the entities that cut through a word; those that are too wide."""
     widths: dict[str, list[int]] = defaultdict(list)
-    cut = []
+    cut, wide = [], []
     for document, tokens in zip(corpus, words, strict=True):
         spans = word_spans(tokens, [(entity.start, entity.end) for entity in document.entities])
         for entity, span in zip(document.entities, spans, strict=True):
             if span is None:
                 cut.append(place(document, entity.start, entity.end))
-            else:
-                widths[entity.label].append(span[1] - span[0])
-    return widths, cut
+                continue
+            widths[entity.label].append(span[1] - span[0])
+            if span[1] - span[0] > WIDE:
+                wide.append(place(document, entity.start, entity.end))
+    return widths, cut, wide
 
 
 def _rows(corpus: Corpus, widths: dict[str, list[int]]) -> list[tuple[str, ...]]:
@@ -101,22 +107,6 @@ def _rows(corpus: Corpus, widths: dict[str, list[int]]) -> list[tuple[str, ...]]
         mean = f"{sum(here) / len(here):.2f}" if here else "-"
         rows.append((label, f"{count:,}", f"{len(surfaces[label]):,}", mean, str(max(here, default=0))))
     return rows
-
-
-def _wide(corpus: Corpus, words: list[tuple[Range, ...]]) -> Finding:
-    wide = [
-        place(document, entity.start, entity.end)
-        for document, tokens in zip(corpus, words, strict=True)
-        for entity, span in zip(
-            document.entities, word_spans(tokens, [(e.start, e.end) for e in document.entities]), strict=True
-        )
-        if span is not None and span[1] - span[0] > WIDE
-    ]
-    return Finding.of(
-        f"entities of more than {WIDE} words",
-        wide,
-        "a span model with its usual width never finds them; raise max_width or check them",
-    )
 
 
 def _edges(corpus: Corpus) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -69,5 +70,5 @@ def _read_off(batch: Batch, scores: SpanScores) -> Iterator[tuple[list[Candidate
         for cell, kind, score, outside in zip(cells.tolist(), *(c.tolist() for c in columns), strict=True):
             first, extra = divmod(cell, widths)
             start, end = example.words[first][0], example.words[first + extra][1]
-            found.append(Candidate(start, end, kind, float(torch.exp(torch.tensor(score))), score - outside))
+            found.append(Candidate(start, end, kind, math.exp(score), score - outside))
         yield found, example.document
