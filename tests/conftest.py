@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch: threads that spin cost a busy machine dearly
 
 
 class NetworkBlockedError(RuntimeError):
