@@ -32,20 +32,20 @@ IN_TEXT = 20_000
 RULES = MatchRules(case="fold")
 
 
-def make_terms(texts: list[str], count: int, *, seed: int = 0) -> list[str]:
+def make_terms(texts: list[str], count: int, *, common: int = COMMON, seed: int = 0) -> list[str]:
     """Names of one to four words, none of them among the commonest of the text: some stand in the text, the others are
     put together from its vocabulary."""
     generator = random.Random(seed)
     chunks = [text.lower().split() for text in texts]
     frequency = Counter(word for chunk in chunks for word in chunk)
-    common = {word for word, _ in frequency.most_common(COMMON)}
-    vocabulary = sorted(word for word in frequency if word.isalpha() and word not in common)
+    left_out = {word for word, _ in frequency.most_common(common)}
+    vocabulary = sorted(word for word in frequency if word.isalpha() and word not in left_out)
     terms: dict[str, None] = {}
     while len(terms) < min(count // 4, IN_TEXT):
         chunk = generator.choice(chunks)
         start = generator.randrange(len(chunk))
         phrase = chunk[start : start + generator.randint(1, 4)]
-        if all(word.isalpha() for word in phrase) and not common.intersection((phrase[0], phrase[-1])):
+        if all(word.isalpha() for word in phrase) and not left_out.intersection((phrase[0], phrase[-1])):
             terms[" ".join(phrase)] = None
     while len(terms) < count:
         terms[" ".join(generator.choices(vocabulary, k=generator.randint(2, 3)))] = None
@@ -109,10 +109,10 @@ def shared_cases(
     }
 
 
-def timed(name: str, size: int, count: int) -> float:
+def timed(name: str, size: int, count: int, common: int) -> float:
     """Seconds that one contender needs for everything, in this process."""
     texts = real_texts(size)
-    terms = make_terms(texts, count)
+    terms = make_terms(texts, count, common=common)
     contender = CONTENDERS[name]
     contender(terms[:10], texts[:1])  # imports are not counted
     return seconds(lambda: contender(terms, texts))
@@ -130,16 +130,16 @@ def in_fresh_process(*options: str) -> dict[str, float]:
 CONTENDERS = {"goldgap": ours, "ahocorasick_rs": automaton, "spaCy PhraseMatcher": spacys}
 
 
-def contest(size: int, count: int, repeats: int) -> dict[str, float]:
+def contest(size: int, count: int, common: int, repeats: int) -> dict[str, float]:
     """Time and matches of each; every timing in a process of its own, so that none cleans up after another."""
     texts = real_texts(size)
-    terms = make_terms(texts, count)
+    terms = make_terms(texts, count, common=common)
     found = {name: contender(terms, texts) for name, contender in CONTENDERS.items()}
     shared = {name: shared_cases(texts, terms, matches) for name, matches in found.items()}
     times: dict[str, list[float]] = {name: [] for name in CONTENDERS}
     for _ in range(repeats):
         for name, values in times.items():
-            values.append(in_fresh_process("--contender", name, str(size), str(count))["seconds"])
+            values.append(in_fresh_process("--contender", name, str(size), str(count), str(common))["seconds"])
     median = {name: statistics.median(values) for name, values in times.items()}
     print(f"{count:,} terms, {sum(map(len, texts)) / 1e6:.2f} MB of text, {len(texts):,} documents")
     print(f"{'':<22}{'seconds':>9}{'matches':>11}{'shared cases':>14}")
@@ -190,18 +190,24 @@ def growth(texts: list[str], terms: list[str], repeats: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="under a minute: fewer terms, less text")
-    parser.add_argument("--contender", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--common",
+        type=int,
+        default=COMMON,
+        help="commonest words that no term begins or ends with; 0: the hardest case",
+    )
+    parser.add_argument("--contender", nargs=4, help=argparse.SUPPRESS)
     parser.add_argument("--many", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.contender:
-        name, size, count = arguments.contender
-        finish({"seconds": timed(name, int(size), int(count))})
+        name, size, count, common = arguments.contender
+        finish({"seconds": timed(name, int(size), int(count), int(common))})
         return
     if arguments.many:
         finish(many_terms(arguments.many, SIZE))
         return
     size, count, many = (300_000, 10_000, 100_000) if arguments.quick else (SIZE, TERMS, MANY_TERMS)
-    figures = contest(size, count, repeats=3 if arguments.quick else 5)
+    figures = contest(size, count, arguments.common, repeats=3 if arguments.quick else 5)
     large = in_fresh_process("--many", str(many))
     texts = real_texts(size)
     figures["growth_for_twice_the_text"] = growth(texts, make_terms(texts, count), repeats=5)
