@@ -59,7 +59,7 @@ def annotate(
     rules = MatchRules(case=case.value, ambiguous=ambiguous.value, overlapping=overlapping, plurals=plurals)
     labelled = label(corpus, terms, rules)
     quality = evaluate(judge, labelled.corpus) if judge is not None else None
-    show_notes(labelled.corpus.write(output), f"while writing {output}")
+    show_notes(labelled.corpus.write(output, strict=reading.strict), f"while writing {output}")
     if corpus.entity_count:
         out.print(f"{corpus.entity_count:,} annotations of the input were replaced")
     show_check(audit(labelled, terms))

@@ -49,11 +49,12 @@ def mask(
     whole = reading.read(corpus)
     masked = drop_entities(whole, drop, by=by.value, mode=mode.value, seed=seed)
     dropped = whole.entity_count - masked.entity_count
-    if output.suffix != ".jsonl":
+    holds_dropped = output.suffix == ".jsonl"
+    written = masked if holds_dropped else masked.map(lambda document: document.replace(dropped=()))
+    show_notes(written.write(output, strict=reading.strict), f"while writing {output}")
+    if not holds_dropped:
         beside = output.with_name(output.name + ".dropped.jsonl")
         masked.write(beside)
         out.print(f"what was dropped: {beside}", soft_wrap=True)
-        masked = masked.map(lambda document: document.replace(dropped=()))
-    show_notes(masked.write(output), f"while writing {output}")
     share = 100 * dropped / max(whole.entity_count, 1)
     out.print(f"{dropped:,} of {whole.entity_count:,} entities dropped ({share:.1f} %): {output}", soft_wrap=True)

@@ -320,3 +320,14 @@ def test_strict_refuses_to_write_what_the_format_cannot_hold(run: Run, tmp_path:
     assert run("convert", "n.jsonl", "n.conll", "--strict").status == 2
     assert not (tmp_path / "n.conll").exists()
     assert run("convert", "n.jsonl", "n.conll").status == 0
+
+
+def test_a_mask_that_cannot_be_written_leaves_nothing_behind(run: Run, tmp_path: Path) -> None:
+    assert run("mask", DEV, "-o", "m.xyz", "--drop", "0.5").status == 2
+    assert run("mask", DEV, "-o", "m.conll", "--drop", "0.5", "--strict").status == 2  # ids are lost in a token file
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_strict_holds_for_what_annotate_writes(run: Run, tmp_path: Path) -> None:
+    assert run("annotate", DEV, "-d", DICTIONARY, "-o", "labels.conll", "--strict").status == 2
+    assert list(tmp_path.iterdir()) == []
