@@ -3,30 +3,45 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from goldgap.core.config import read_toml, to_toml
+from goldgap.core.config import load, read_toml, to_toml
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Entity
 from goldgap.core.errors import IntegrityError
 from goldgap.core.files import commit_directory, read_text, verify_directory
 from goldgap.core.labels import Labels
-from goldgap.encode.transformer import without_pooler
+from goldgap.core.notes import Notes
 from goldgap.models.predict import predict
 from goldgap.models.span_model import SpanModel
-from goldgap.train.loop import Metrics, assemble, train
+from goldgap.models.states import Knowledge
+from goldgap.models.suspects import Suspect, suspects
+from goldgap.report.card import model_card
+from goldgap.train.build import rebuild
+from goldgap.train.checkpoint import Metrics, contiguous
+from goldgap.train.data import is_flat
+from goldgap.train.loop import Observer, train
 from goldgap.train.recipe import Recipe, recipe_for
 
 WEIGHTS = "model.safetensors"
+CARD = "README.md"
+_FILES = (WEIGHTS, CARD, "recipe.toml", "labels.json", "metrics.jsonl", "config.json")
 
 
 class Recognizer:
-    """A trained model with its recipe and the metrics of its training."""
+    """A trained model with its recipe, the metrics of its training and its model card.
 
-    def __init__(self, model: SpanModel, recipe: Recipe, metrics: list[Metrics]) -> None:
-        self.model, self.recipe, self.metrics = model, recipe, metrics
+    notes   what could not be trained on
+    """
+
+    def __init__(
+        self, model: SpanModel, recipe: Recipe, metrics: list[Metrics], card: str, notes: Notes | None = None
+    ) -> None:
+        self.model, self.recipe, self.metrics, self.card = model, recipe, metrics, card
+        self.notes = notes or Notes()
 
     @classmethod
     def train(
@@ -35,26 +50,67 @@ class Recognizer:
         dev: Corpus | None = None,
         *,
         method: str = "uniform",
-        observe: Callable[[Metrics], None] = lambda _: None,
+        recipe: Recipe | None = None,
+        work: Path | None = None,
+        observe: Observer = lambda _: None,
+        stopped: Callable[[], bool] = lambda: False,
         **settings: Any,
     ) -> Recognizer:
         """A recogniser trained on a corpus with gaps.
 
-        method     the policy and loss by name
+        dev        documents to choose the best epoch on; without it, a tenth of the corpus is held out
+        method     the policy and loss by name; see METHODS
+        recipe     the whole recipe, in place of a method and settings
+        work       folder for checkpoints; a run that was stopped goes on from the newest one in it
         settings   groups of the recipe that differ, e.g. train={"epochs": 3}, encoder={"name": "minilm"}, seed=1
         """
-        recipe = recipe_for(method, **settings)
-        run = train(recipe, corpus, dev, observe=observe)
-        return cls(run.model, recipe, run.metrics)
+        recipe = recipe or recipe_for(method, settings)
+        for caution in recipe.cautions():
+            warnings.warn(caution, stacklevel=2)
+        run = train(recipe, corpus, dev, work=work, observe=observe, stopped=stopped)
+        card = model_card(
+            run.recipe,
+            run.model.labels,
+            facts=run.facts,
+            metrics=run.metrics,
+            best_step=run.best_step,
+            notes=run.notes,
+        )
+        return cls(run.model, run.recipe, run.metrics, card, run.notes)
 
     def __call__(self, text: str) -> list[Entity]:
         """The entities of one text, with their probabilities."""
         (document,) = self.predict([Document(text)])
         return list(document.entities)
 
-    def predict(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Each document with the entities found in it, in order; memory does not grow with their number."""
-        return predict(self.model, documents, how=self.recipe.decode.how, min_prob=self.recipe.decode.min_prob)
+    def predict(self, documents: Iterable[Document], notes: Notes | None = None) -> Iterator[Document]:
+        """Each document with the entities found in it, in order; memory does not grow with their number.
+
+        notes   gets what could not be read whole
+        """
+        options = self.recipe.decode
+        return predict(
+            self.model,
+            documents,
+            how=options.how,
+            min_prob=options.min_prob,
+            thresholds=options.thresholds,
+            notes=notes,
+        )
+
+    def with_decoding(self, **changes: Any) -> Recognizer:
+        """The same model under other settings of decoding, e.g. min_prob=0.8."""
+        settings = self.recipe.model_dump(mode="json", exclude_none=True)
+        settings["decode"] |= changes
+        return Recognizer(self.model, load(Recipe, settings), self.metrics, self.card, self.notes)
+
+    def suspects(self, corpus: Corpus, *, min_prob: float = 0.0) -> list[Suspect]:
+        """Spans of a corpus that are unknown and that this model calls an entity: missing annotations, best first."""
+        options = self.recipe.model
+        knowledge = Knowledge(
+            self.labels, options.max_width, is_flat(corpus), self.recipe.train.certain_negatives, options.several
+        )
+        return suspects(self.model, corpus, knowledge, how=self.recipe.decode.how, min_prob=min_prob)
 
     @property
     def labels(self) -> Labels:
@@ -65,10 +121,10 @@ class Recognizer:
         from safetensors.torch import save_file
 
         with commit_directory(Path(path)) as folder:
-            save_file({name: tensor.contiguous() for name, tensor in self.model.state_dict().items()}, folder / WEIGHTS)
-            encoder: Any = self.model.encoder.model
-            encoder.config.save_pretrained(folder)
+            save_file(contiguous(self.model.state_dict()), folder / WEIGHTS)
+            self.model.encoder.save_config(folder)
             self.model.tokenizer.save_pretrained(folder)
+            (folder / CARD).write_text(self.card, encoding="utf-8")
             (folder / "recipe.toml").write_text(to_toml(self.recipe), encoding="utf-8")
             (folder / "labels.json").write_text(json.dumps(list(self.labels)) + "\n", encoding="utf-8")
             lines = (json.dumps(metrics) + "\n" for metrics in self.metrics)
@@ -78,20 +134,16 @@ class Recognizer:
     def load(cls, path: str | Path) -> Recognizer:
         """The recogniser in a directory, once every file was found to be what was saved."""
         from safetensors.torch import load_file
-        from transformers import AutoConfig, AutoModel, AutoTokenizer
 
         folder = Path(path)
         names = verify_directory(folder)
-        for name in (WEIGHTS, "recipe.toml", "labels.json", "metrics.jsonl", "config.json"):
+        for name in _FILES:
             if name not in names:
                 raise IntegrityError(f"{name} is not among its files: not a model of goldgap", path=folder)
         recipe = read_toml(Recipe, folder / "recipe.toml")
         labels = Labels(tuple(json.loads(read_text(folder / "labels.json"))))
-        encoder = AutoModel.from_config(AutoConfig.from_pretrained(folder))  # type: ignore[no-untyped-call]
-        without_pooler(encoder)
-        tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, add_prefix_space=True)
-        model = assemble(recipe, labels, encoder, tokenizer)
+        model = rebuild(recipe, labels, folder)
         model.load_state_dict(load_file(folder / WEIGHTS))
         model.eval()
         metrics = [json.loads(line) for line in read_text(folder / "metrics.jsonl").split("\n") if line]
-        return cls(model, recipe, metrics)
+        return cls(model, recipe, metrics, read_text(folder / CARD))

@@ -15,6 +15,10 @@ from goldgap.cli.convert import convert
 from goldgap.cli.demo import demo
 from goldgap.cli.evaluate import evaluate
 from goldgap.cli.mask import mask
+from goldgap.cli.methods import methods
+from goldgap.cli.predict import predict
+from goldgap.cli.suspects import suspects
+from goldgap.cli.train import train
 from goldgap.core.errors import GoldgapError
 
 app = typer.Typer(
@@ -24,7 +28,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (annotate, check, convert, mask, evaluate, demo):
+for command in (annotate, check, convert, mask, train, predict, suspects, evaluate, methods, demo):
     app.command()(command)
 
 
@@ -56,3 +60,8 @@ def main() -> None:
     except GoldgapError as error:
         typer.echo(f"goldgap: {error}", err=True)
         sys.exit(error.exit_status)
+    except ModuleNotFoundError as error:
+        if error.name not in ("torch", "transformers", "safetensors", "tokenizers"):
+            raise
+        typer.echo(f"goldgap: this command needs {error.name}: pip install 'goldgap[train]'", err=True)
+        sys.exit(1)

@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from goldgap import Corpus, Recognizer
+
+METHODS = ("span", "uniform")
 
 
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for what the demo writes.")] = Path(
         "demo-output"
     ),
+    epochs: Annotated[int, typer.Option(min=1, help="Of each training.")] = 6,
 ) -> None:
-    """Label the bundled corpus with its dictionary and score the labels against the gold.
+    """Label the bundled corpus with its dictionary, train with and without a policy, and find what was missed.
 
     Example: goldgap demo -o demo-output
     """
     import json
 
     from goldgap import Corpus
-    from goldgap.cli.show import out, show_check, show_quality
+    from goldgap.cli.show import out, show_check, show_comparison, show_quality, show_suspects
     from goldgap.core.files import write_atomic
-    from goldgap.demo import DICTIONARY, TRAIN
+    from goldgap.demo import DEV, DICTIONARY, TEST, TRAIN
     from goldgap.distant.annotate import annotate
     from goldgap.distant.audit import audit
     from goldgap.distant.dictionary import Dictionary
     from goldgap.distant.rules import MatchRules
     from goldgap.evaluate.scores import evaluate
-    from goldgap.report.labels import label_report
+    from goldgap.report.demo import demo_report
 
-    gold, terms = Corpus.read(TRAIN), Dictionary.read(DICTIONARY)
+    gold, dev, test, terms = Corpus.read(TRAIN), Corpus.read(DEV), Corpus.read(TEST), Dictionary.read(DICTIONARY)
     out.print(f"1. Raw text and a term list: {len(gold):,} sentences, {len(terms):,} terms", style="bold")
     labelled = annotate(gold, terms, MatchRules())
     checked = audit(labelled, terms)
@@ -41,9 +47,50 @@ def demo(
     show_quality(quality)
     output.mkdir(parents=True, exist_ok=True)
     labelled.corpus.write(output / "labels.jsonl")
+    scores = {"dictionary alone": evaluate(test, annotate(test, terms, MatchRules()).corpus)}
+    models = {}
+    for number, method in enumerate(METHODS, 4):
+        out.print(f"\n{number}. Training on these labels with the method {method}", style="bold")
+        models[method] = _trained(method, labelled.corpus, dev, output / f"model-{method}", epochs)
+        scores[method] = evaluate(test, Corpus(models[method].predict(test)))
+    out.print(f"\n6. On {len(test):,} sentences that neither the dictionary nor a model has seen", style="bold")
+    show_comparison(scores)
+    out.print("\n7. Missing annotations that the last model found in the training text", style="bold")
+    found = models[METHODS[-1]].suspects(labelled.corpus)
+    show_suspects(found[:10])
+    true = {(document.id, *entity.key) for document in gold for entity in document.entities}
+    hits = sum((p.document, p.start, p.end, s.label) in true for s in found[:10] for p in s.places[:1])
+    out.print(f"of these ten, {hits} are entities of the gold")
+    with write_atomic(output / "suspects.jsonl") as handle:
+        handle.writelines(json.dumps(suspect.to_json(), ensure_ascii=False) + "\n" for suspect in found)
     with write_atomic(output / "quality.json") as handle:
-        json.dump({"quality": quality.to_json(), "dictionary": checked.to_json()}, handle, indent=1)
+        tested = {name: score.to_json() for name, score in scores.items()}
+        json.dump({"labels": quality.to_json(), "dictionary": checked.to_json(), "test": tested}, handle, indent=1)
     with write_atomic(output / "report.md") as handle:
-        handle.write(label_report(checked, quality))
-    out.print(f"\nlabels: {output / 'labels.jsonl'}\nscores: {output / 'quality.json'}", soft_wrap=True)
+        handle.write(demo_report(checked, quality, scores, found[:10]))
+    out.print()
+    for what, name in (
+        ("labels", "labels.jsonl"),
+        ("models", "model-*"),
+        ("missing annotations", "suspects.jsonl"),
+        ("scores", "quality.json"),
+    ):
+        out.print(f"{what}: {output / name}", soft_wrap=True)
     out.print(f"report: {output / 'report.md'}", style="bold", soft_wrap=True)
+
+
+def _trained(method: str, corpus: Corpus, dev: Corpus, folder: Path, epochs: int) -> Recognizer:
+    """A model trained with a method, in the place of one from an earlier demo."""
+    import shutil
+
+    from goldgap import Recognizer
+    from goldgap.cli.watch import watching
+    from goldgap.train.recipe import recipe_for
+
+    recipe = recipe_for(method, {"train": {"epochs": epochs}})
+    with watching(recipe, corpus, dev) as observe:
+        model = Recognizer.train(corpus, dev, recipe=recipe, observe=observe)
+    if (folder / "manifest.json").is_file():
+        shutil.rmtree(folder)
+    model.save(folder)
+    return model

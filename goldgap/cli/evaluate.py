@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from goldgap.cli.options import Reading, Seed, with_reading
 
+if TYPE_CHECKING:
+    from goldgap import Corpus
+
 
 @with_reading
 def evaluate(
     gold: Annotated[Path, typer.Argument(help="The true annotations.")],
-    predictions: Annotated[Path, typer.Argument(help="The same documents with predicted entities.")],
+    predictions: Annotated[
+        Path,
+        typer.Argument(metavar="PREDICTIONS|MODEL", help="The documents with predicted entities, or a model."),
+    ],
     against: Annotated[
-        Path | None, typer.Option(help="Other predictions: is the first file better? (paired bootstrap)")
+        Path | None, typer.Option(help="Other predictions or model: is the first better? (paired bootstrap)")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
     samples: Annotated[int, typer.Option(min=0, help="Resamples for the intervals; 0 leaves them out.")] = 1000,
@@ -23,7 +29,7 @@ def evaluate(
     *,
     reading: Reading,
 ) -> None:
-    """Score predictions: by type, by word, with intervals and kinds of errors.
+    """Score predictions or a model: by type, by word, with intervals and kinds of errors.
 
     Example: goldgap evaluate test.conll predictions.jsonl
     """
@@ -34,8 +40,8 @@ def evaluate(
     from goldgap.evaluate.scores import evaluate as score
 
     truth = reading.read(gold)
-    result = score(truth, reading.read(predictions), samples=samples, seed=seed)
-    other = score(truth, reading.read(against), samples=0) if against is not None else None
+    result = score(truth, _predicted(predictions, truth, reading), samples=samples, seed=seed)
+    other = score(truth, _predicted(against, truth, reading), samples=0) if against is not None else None
     contest = compare(other.strict_counts, result.strict_counts, samples=samples, seed=seed) if other else None
     if as_json:
         values = result.to_json()
@@ -51,3 +57,12 @@ def evaluate(
             f"(95 % interval {percent(low)} to {percent(high)}, p = {contest.p_value:.3f}): {contest.verdict}",
             soft_wrap=True,
         )
+
+
+def _predicted(path: Path, truth: Corpus, reading: Reading) -> Corpus:
+    """The predictions in a file, or those of a model for the documents in question."""
+    if not (path / "manifest.json").is_file():
+        return reading.read(path)
+    from goldgap import Corpus, Recognizer
+
+    return Corpus(Recognizer.load(path).predict(truth))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from goldgap import Corpus
+    from goldgap import Corpus, Document
+    from goldgap.core.notes import Notes
 
 
 class OnErrorChoice(StrEnum):
@@ -55,6 +56,8 @@ _READING: dict[str, tuple[Any, Any]] = {
 }
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.", show_default=False)]
+ModelOutput = Annotated[Path, typer.Option("--output", "-o", help="The folder to write.", show_default=False)]
+Model = Annotated[Path, typer.Argument(help="The folder of a trained model.")]
 Seed = Annotated[int, typer.Option(help="Where chance starts.")]
 
 
@@ -65,16 +68,28 @@ class Reading:
         self.strict = strict
         self.options = {name: str(value) if isinstance(value, StrEnum) else value for name, value in options.items()}
 
-    def read(self, path: Path) -> Corpus:
-        """The corpus at `path`; what was assumed or repaired is told on the error channel."""
+    def read(self, path: Path, *, complete: bool | None = None) -> Corpus:
+        """The corpus at `path`; what was assumed or repaired is told on the error channel.
+
+        complete   it is completely annotated, whatever the file says
+        """
         from goldgap import Corpus
         from goldgap.cli.show import show_notes
 
-        corpus = Corpus.read(path, **self.options)
+        corpus = Corpus.read(path, **self.options, complete=complete)
         if self.strict:
             corpus.notes.refuse_changes()
         show_notes(corpus.notes, f"while reading {path}")
         return corpus
+
+    def stream(self, path: Path, notes: Notes) -> Iterator[Document]:
+        """The documents at `path` one after the other; `notes` are whole when the last was read."""
+        from goldgap import corpus  # noqa: F401  (its formats)
+        from goldgap.core.corpus import stream
+
+        yield from stream(path, notes=notes, **self.options)
+        if self.strict:
+            notes.refuse_changes()
 
 
 def with_reading(command: Callable[..., None]) -> Callable[..., None]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -13,6 +14,9 @@ from goldgap.core.notes import Notes
 from goldgap.evaluate.counts import MATCHES
 from goldgap.evaluate.errors import MISSED, SPURIOUS, Errors
 from goldgap.evaluate.scores import Evaluation, Score, Scores
+
+if TYPE_CHECKING:  # torch comes with these
+    from goldgap.models.suspects import Suspect
 
 # No markup: labels, texts and paths hold whatever they hold.
 out = Console(highlight=False, markup=False, emoji=False)
@@ -29,6 +33,31 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str |
     for row in rows:
         made.add_row(*map(Text, row))
     return made
+
+
+def words_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Columns of sentences, which wrap; the first, of names, does not."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for index, name in enumerate(columns):
+        made.add_column(Text(name), header_style="dim", no_wrap=index == 0)
+    for row in rows:
+        made.add_row(*map(Text, row))
+    return made
+
+
+def show_suspects(found: Iterable[Suspect]) -> None:
+    """One line a surface, with its likeliest place."""
+    for suspect in found:
+        place = suspect.places[0]
+        line = Text(f"{place.score:.2f} x{len(suspect.places):<3} {suspect.label:<6} ")
+        line.append(one_line(place.before[-24:]), style="dim")
+        line.append(suspect.surface, style="bold")
+        line.append(one_line(place.after), style="dim")
+        out.print(line, no_wrap=True, overflow="ellipsis")
+
+
+def one_line(text: str) -> str:
+    return "".join(" " if character in "\r\n\t" else character for character in text)
 
 
 def show_notes(notes: Notes, when: str) -> None:
@@ -76,6 +105,15 @@ def show_quality(evaluation: Evaluation) -> None:
         )
     out.print()
     out.print(table(columns, _score_rows(evaluation.tokens), title="Words (each word of an entity counts)"))
+
+
+def show_comparison(scores: Mapping[str, Evaluation]) -> None:
+    """One row a contender."""
+    rows = []
+    for name, evaluation in scores.items():
+        low, high = evaluation.strict.interval
+        rows.append((name, *_numbers(evaluation.strict.micro), f"{percent(low)} to {percent(high)}"))
+    out.print(table(("", "precision", "recall", "F1", "95 % interval"), rows))
 
 
 def show_evaluation(evaluation: Evaluation) -> None:

@@ -53,8 +53,8 @@ class WriteOptions:
     strict: bool = False
 
 
-Reader = Callable[[Path, ReadOptions, Notes], list[Document]]
-Writer = Callable[[list[Document], Path, WriteOptions, Notes], None]
+Reader = Callable[[Path, ReadOptions, Notes], Iterable[Document]]
+Writer = Callable[[Iterable[Document], Path, WriteOptions, Notes], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,31 +73,18 @@ class Corpus:
     """Documents in order; those without an id are numbered."""
 
     def __init__(self, documents: Iterable[Document], *, notes: Notes | None = None) -> None:
-        self.documents = [
-            document if document.id else document.replace(id=str(number))
-            for number, document in enumerate(documents, 1)
-        ]
+        self.documents = list(_numbered(documents))
         self.notes = notes or Notes()
 
     @classmethod
     def read(cls, path: str | Path, *, format: str | None = None, **options: object) -> Corpus:
         """The corpus in a file; the format follows from the extension unless given."""
         notes = Notes()
-        path = Path(path)
-        documents = format_of(path, format).read(path, _options(options), notes)
-        if not documents:
-            raise CorpusError("no document in it: expected at least one sentence or text", path=path)
-        complete = options.get("complete")
-        if complete is not None:
-            documents = [document.replace(complete=complete) for document in documents]
-        return cls(documents, notes=notes)
+        return cls(stream(path, format=format, notes=notes, **options), notes=notes)
 
     def write(self, path: str | Path, *, format: str | None = None, scheme: str = "bio", strict: bool = False) -> Notes:
         """Write to a file, whole or not at all; the notes say what the format could not hold."""
-        notes = Notes()
-        path = Path(path)
-        format_of(path, format).write(self.documents, path, WriteOptions(scheme, strict), notes)
-        return notes
+        return write_stream(self.documents, path, format=format, scheme=scheme, strict=strict)
 
     @property
     def labels(self) -> Labels:
@@ -123,6 +110,31 @@ class Corpus:
         return f"<Corpus: {len(self):,} documents, {self.entity_count:,} entities, types {', '.join(self.labels)}>"
 
 
+def stream(path: str | Path, *, format: str | None = None, notes: Notes, **options: object) -> Iterator[Document]:
+    """The documents of `Corpus.read` one after the other; `notes` is complete behind the last.
+
+    Memory does not grow with the file but for the ids of .jsonl and .pubtator, which must differ. Token files are read
+    whole: what their tags mean is detected from all of them.
+    """
+    path = Path(path)
+    return _checked(format_of(path, format).read, path, _options(options), notes)
+
+
+def write_stream(
+    documents: Iterable[Document],
+    path: str | Path,
+    *,
+    format: str | None = None,
+    scheme: str = "bio",
+    strict: bool = False,
+) -> Notes:
+    """Write documents as they come, whole or not at all; the notes say what the format could not hold."""
+    notes = Notes()
+    path = Path(path)
+    format_of(path, format).write(_numbered(documents), path, WriteOptions(scheme, strict), notes)
+    return notes
+
+
 def format_of(path: Path, name: str | None = None) -> Format:
     """The format of a file by name, or by its extension."""
     if name is not None:
@@ -134,6 +146,21 @@ def format_of(path: Path, name: str | None = None) -> Format:
             return candidate
     known = ", ".join(suffix for _, candidate in formats.items() for suffix in candidate.extensions)
     raise InputError(f"the extension {path.suffix!r} belongs to no format ({known}); name one with --format", path=path)
+
+
+def _checked(read: Reader, path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
+    """The documents of a reader, at least one, as complete as the options say."""
+    document = None
+    for document in _numbered(read(path, options, notes)):
+        yield document if options.complete is None else document.replace(complete=options.complete)
+    if document is None:
+        raise CorpusError("no document in it: expected at least one sentence or text", path=path)
+
+
+def _numbered(documents: Iterable[Document]) -> Iterator[Document]:
+    """The documents, each with its id, or its number where it has none."""
+    for number, document in enumerate(documents, 1):
+        yield document if document.id else document.replace(id=str(number))
 
 
 def _options(given: dict[str, object]) -> ReadOptions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
@@ -19,10 +20,40 @@ MANIFEST = "manifest.json"
 MANIFEST_FORMAT = 1
 SIZE_LIMIT = 4 << 30
 """Bytes that one input file may have, against a wrong file given by accident."""
+BLOCK = 1 << 16
+"""Bytes of a file of lines that are held at once."""
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_bytes(path: Path, *, limit: int = SIZE_LIMIT) -> bytes:
     """The content of a regular file of at most `limit` bytes."""
+    _check_source(path, limit)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise _read_failed(path, error) from None
+
+
+def read_line_blocks(path: Path) -> Iterator[bytes]:
+    """The content of a regular file in blocks that end where a line ends, be that at LF, CRLF or CR."""
+    _check_source(path, SIZE_LIMIT)
+    unfinished: list[bytes] = []
+    try:
+        with path.open("rb") as handle:
+            while block := handle.read(BLOCK):
+                # A CR at the very end is kept for the next block: its LF may still come.
+                end = max(block.rfind(b"\n"), block.rfind(b"\r", 0, len(block) - 1)) + 1
+                if end:
+                    yield b"".join([*unfinished, block[:end]])
+                    unfinished.clear()
+                unfinished.append(block[end:])
+    except OSError as error:
+        raise _read_failed(path, error) from None
+    if rest := b"".join(unfinished):
+        yield rest
+
+
+def _check_source(path: Path, limit: int) -> None:
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -35,41 +66,48 @@ def read_bytes(path: Path, *, limit: int = SIZE_LIMIT) -> bytes:
         raise InputError("not a regular file (a device, pipe or socket)", path=path)
     if status.st_size > limit:
         raise InputError(f"{status.st_size:,} bytes, more than the limit of {limit:,}; split the file", path=path)
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot be read: {_reason(error)}", path=path) from None
 
 
 def read_text(path: Path, *, limit: int = SIZE_LIMIT) -> str:
     """The content of a UTF-8 file, with a byte order mark at its beginning taken off."""
-    return decode_utf8(read_bytes(path, limit=limit), path)
+    data = read_bytes(path, limit=limit)
+    refuse_utf16(data, path)
+    if problem := utf8_problem(data, path) or nul_problem(data, path):
+        raise problem
+    return data.removeprefix(BYTE_ORDER_MARK).decode()
 
 
-def decode_utf8(data: bytes, path: Path) -> str:
+def refuse_utf16(data: bytes, path: Path) -> None:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError("UTF-16, expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8", path=path, line=1)
+
+
+def utf8_problem(data: bytes, path: Path, *, offset: int = 0, line: int = 1) -> InputError | None:
+    """The first byte that is not UTF-8; the data begin at this offset and line of the file."""
     try:
-        text = data.decode("utf-8-sig")
+        data.decode()
     except UnicodeDecodeError as error:
-        # utf-8-sig counts positions behind the byte order mark that it takes off.
-        at = error.start + (3 if data.startswith(b"\xef\xbb\xbf") else 0)
-        line = _line_number(data[:at].decode("utf-8", errors="replace"))
-        raise InputError(
-            f"byte {at} (0x{data[at]:02x}) is not UTF-8; if the file is in another encoding, convert it: "
+        at = error.start
+        return InputError(
+            f"byte {offset + at} (0x{data[at]:02x}) is not UTF-8; if the file is in another encoding, convert it: "
             "iconv -f LATIN1 -t UTF-8",
             path=path,
-            line=line,
-        ) from None
-    if "\0" in text:
-        line = _line_number(text[: text.index("\0")])
-        raise InputError("a NUL character: is this a text file?", path=path, line=line)
-    return text
+            line=line + _line_ends(data[:at]),
+        )
+    return None
 
 
-def _line_number(before: str) -> int:
-    """The line on which the text behind `before` goes on, lines ending in LF, CRLF or CR."""
-    return before.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1
+def nul_problem(data: bytes, path: Path, *, line: int = 1) -> InputError | None:
+    """The first NUL; the data begin at this line of the file."""
+    at = data.find(b"\0")
+    if at < 0:
+        return None
+    return InputError("a NUL character: is this a text file?", path=path, line=line + _line_ends(data[:at]))
+
+
+def _line_ends(data: bytes) -> int:
+    """How many lines end here, in LF, CRLF or CR."""
+    return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
 
 
 @contextmanager
@@ -181,10 +219,10 @@ def safe_join(root: Path, name: str) -> Path:
     return joined
 
 
-def remove_stale(parent: Path) -> list[Path]:
-    """Remove what writers that no longer run left behind in `parent`, and return it."""
+def remove_stale(parent: Path, name: str = "") -> list[Path]:
+    """Remove what writers that no longer run left behind in `parent` (of one name, or of any), and return it."""
     stale = []
-    for leftover in sorted(parent.glob(".tmp-*-*")):
+    for leftover in sorted(parent.glob(f".tmp-{glob.escape(name) or '*'}-*")):
         pid = leftover.name.rpartition("-")[2]
         if pid.isdecimal() and not _alive(int(pid)):
             if leftover.is_dir() and not leftover.is_symlink():
@@ -247,6 +285,10 @@ def _check_target(path: Path) -> None:
         raise InputError("a device, pipe or socket, expected the name of a file to write", path=path)
     if not os.path.isdir(path.parent):
         raise InputError(f"the folder {path.parent} does not exist; create it first", path=path)
+
+
+def _read_failed(path: Path, error: OSError) -> InputError:
+    return InputError(f"cannot be read: {_reason(error)}", path=path)
 
 
 def _write_failed(path: Path, error: OSError) -> RunError:

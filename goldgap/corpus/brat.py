@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
@@ -24,7 +25,7 @@ _OTHER_KINDS = {
 }
 
 
-def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
+def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
     """The pairs of a folder in order of name, or the one pair that a .ann or .txt file belongs to."""
     if path.is_dir():
         annotations = sorted(path.glob("*.ann"))
@@ -32,10 +33,11 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
             raise CorpusError("no .ann file in this folder; brat keeps NAME.ann beside NAME.txt", path=path)
     else:
         annotations = [path.with_suffix(".ann")]
-    return [_document(annotation, options, notes) for annotation in annotations]
+    for annotation in annotations:
+        yield _document(annotation, options, notes)
 
 
-def write(documents: list[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
+def write(documents: Iterable[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
     """A new folder with a pair of files a document."""
     with commit_directory(path) as folder:
         for document in documents:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
 from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
 from goldgap.core.document import Document, Entity, Range
 from goldgap.core.errors import CorpusError, InputError
-from goldgap.core.files import write_atomic
+from goldgap.core.files import BLOCK, write_atomic
 from goldgap.core.notes import Notes
 from goldgap.corpus.lines import Ids, read_lines
 from goldgap.corpus.tags import (
@@ -28,6 +30,7 @@ from goldgap.corpus.tags import (
 from goldgap.corpus.words import CJK, word_spans, words_of, words_touching
 
 _DOCSTART = "-DOCSTART-"
+_UNDECIDED = "\0"  # no token and no label holds it
 _IS_CJK = re.compile(f"[{CJK}]")
 _ID_COMMENT = re.compile(r"#\s*(?:sent_)?id\s*=\s*(.*\S)")
 
@@ -70,30 +73,34 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
     return documents
 
 
-def write(documents: list[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
-    """token<TAB>tag; what tags cannot hold (nested entities, parts of words) is left out and counted."""
-    with_unknown = any(document.unknown for document in documents)
-    with write_atomic(path) as handle:
+def write(documents: Iterable[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
+    """token<TAB>tag; what tags cannot hold (nested entities, parts of words) is left out and counted.
+
+    Whether a word of which nothing is known gets O or UNK depends on all documents: the tag is _UNDECIDED in a draft
+    beside the file until the last one is written.
+    """
+    with_unknown = False
+    unsaid = Notes()
+    with (
+        write_atomic(path) as handle,
+        TemporaryFile("w+", dir=Path(handle.name).parent, encoding="utf-8", newline="\n") as draft,
+    ):
         for number, document in enumerate(documents, 1):
-            words = words_of(document)
-            spans = _representable(document, words, notes)
-            tags = spans_to_tags(len(words), spans, scheme=options.scheme)
-            if with_unknown:
-                tags = _mark_unknown(document, words, tags)
-            for (start, end), tag in zip(words, tags, strict=True):
-                handle.write(f"{_cell(document.text[start:end], notes)}\t{tag}\n")
-            if not words:
-                notes.change("document without a word (left out)", document.id)
-            else:
-                handle.write("\n")
+            _write_sentence(document, draft, options.scheme, notes)
+            with_unknown = with_unknown or bool(document.unknown)
             if document.dropped or document.rejected:
                 notes.change("dropped or rejected spans, which a token file cannot hold (left out)", document.id)
             if document.id != str(number):
                 notes.change("document id, which a token file does not hold (numbered anew)", document.id)
-            if document.complete and not with_unknown:
-                notes.change("complete document: a token file says so only when it is read as such", document.id)
+            if document.complete:
+                unsaid.change("complete document: a token file says so only when it is read as such", document.id)
+        if not with_unknown:
+            notes.merge(unsaid)
         if options.strict:
             notes.refuse_changes()
+        draft.seek(0)
+        while part := draft.read(BLOCK):
+            handle.write(part.replace(_UNDECIDED, UNKNOWN if with_unknown else OUTSIDE))
 
 
 formats.add("conll", Format((".conll", ".tsv", ".bio", ".iob", ".bmes"), read, write))
@@ -276,6 +283,17 @@ def join_words(words: list[str], between: Callable[[str, str], str] = _blank) ->
 # Writing
 
 
+def _write_sentence(document: Document, draft: IO[str], scheme: str, notes: Notes) -> None:
+    words = words_of(document)
+    spans = _representable(document, words, notes)
+    tags = _leave_undecided(document, words, spans_to_tags(len(words), spans, scheme=scheme))
+    rows = [f"{_cell(document.text[start:end], notes)}\t{tag}\n" for (start, end), tag in zip(words, tags, strict=True)]
+    if rows:
+        draft.write("".join(rows) + "\n")
+    else:
+        notes.change("document without a word (left out)", document.id)
+
+
 def _representable(document: Document, words: tuple[Range, ...], notes: Notes) -> list[Span]:
     """The entities as spans of words, the widest where several overlap."""
     ranges = word_spans(words, [(entity.start, entity.end) for entity in document.entities])
@@ -296,13 +314,12 @@ def _representable(document: Document, words: tuple[Range, ...], notes: Notes) -
     return kept
 
 
-def _mark_unknown(document: Document, words: tuple[Range, ...], tags: list[str]) -> list[str]:
-    """O becomes UNK where nothing is known."""
-    if document.complete is True:
-        hidden = {index for start, end in document.unknown for index in words_touching(words, start, end)}
-    else:
-        hidden = set(range(len(words)))
-    return [UNKNOWN if tag == OUTSIDE and index in hidden else tag for index, tag in enumerate(tags)]
+def _leave_undecided(document: Document, words: tuple[Range, ...], tags: list[str]) -> list[str]:
+    """The tags, without O where nothing is known."""
+    if document.complete is not True:
+        return [_UNDECIDED if tag == OUTSIDE else tag for tag in tags]
+    hidden = {index for start, end in document.unknown for index in words_touching(words, start, end)}
+    return [_UNDECIDED if tag == OUTSIDE and index in hidden else tag for index, tag in enumerate(tags)]
 
 
 def _cell(word: str, notes: Notes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,31 +13,30 @@ from goldgap.core.errors import CorpusError, InputError
 from goldgap.core.files import write_atomic
 from goldgap.core.notes import Notes
 from goldgap.corpus.conll import join_words
-from goldgap.corpus.lines import Ids, read_lines
+from goldgap.corpus.lines import Ids, iterate_lines
 
 _KEYS = {"id", "text", "entities", "tokens", "complete", "rejected", "unknown", "dropped"}
 _ENTITY_KEYS = {"start", "end", "label", "score", "source"}
 
 
-def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
+def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
     """One document a line; blank lines are passed over."""
-    documents = []
     ids = Ids()
-    for number, line in enumerate(read_lines(path, notes, repair=options.on_error == "repair"), 1):
+    for number, line in enumerate(iterate_lines(path, notes, repair=options.on_error == "repair"), 1):
         if not line.strip():
             continue
         try:
             document = _document(_parse(line), number, notes, where=f"{path}:{number}")
             ids.claim(document.id, number)
-            documents.append(document)
         except InputError as error:
             if options.on_error == "error":
                 raise CorpusError(error.message, path=path, line=number) from None
             notes.change(f"malformed document ({error.message}; left out)", f"{path}:{number}")
-    return documents
+        else:
+            yield document
 
 
-def write(documents: list[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
+def write(documents: Iterable[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
     """Everything a document holds; keys without a value are left out."""
     with write_atomic(path) as handle:
         for document in documents:

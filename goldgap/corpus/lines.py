@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from goldgap.core.errors import InputError
-from goldgap.core.files import decode_utf8, read_bytes
+from goldgap.core.files import BYTE_ORDER_MARK, nul_problem, read_line_blocks, refuse_utf16, utf8_problem
 from goldgap.core.notes import Notes
 
 REPLACEMENT = "\ufffd"
@@ -27,34 +28,60 @@ class Ids:
 
 
 def read_lines(path: Path, notes: Notes, *, repair: bool = False) -> list[str]:
+    """All that `iterate_lines` gives."""
+    return list(iterate_lines(path, notes, repair=repair))
+
+
+def iterate_lines(path: Path, notes: Notes, *, repair: bool = False) -> Iterator[str]:
     """The lines without their ends, be those LF, CRLF or CR; an empty last line is left out.
 
     Only these end a line: U+2028, U+0085 and the like are characters of a token. With `repair`, bytes that are not
-    UTF-8 become U+FFFD, counted.
+    UTF-8 become U+FFFD, counted. The file is read twice, a block at a time: what is no text anywhere in it is refused
+    before the first line is given.
     """
-    data = read_bytes(path)
-    try:
-        text = decode_utf8(data, path)
-    except InputError:
-        if not repair or data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data:
-            raise
-        text = data.decode("utf-8-sig", errors="replace")
-        lost = text.count(REPLACEMENT) - data.count(REPLACEMENT.encode())
+    _survey(path, notes, repair=repair)
+    encoding = "utf-8-sig"
+    for block in read_line_blocks(path):
+        try:
+            text = block.decode(encoding, errors="replace" if repair else "strict")
+        except UnicodeDecodeError:
+            raise InputError("was altered while it was read; start again when it is complete", path=path) from None
+        encoding = "utf-8"
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        lines = text.split("\n")
+        if lines[-1] == "":
+            lines.pop()
+        yield from lines
+
+
+def _survey(path: Path, notes: Notes, *, repair: bool) -> None:
+    """Refuse a file that is not text, and note what only the whole of it says."""
+    not_utf8: InputError | None = None
+    nul: InputError | None = None
+    marked = False
+    offset = lost = feeds = returns = both = 0
+    for block in read_line_blocks(path):
+        if not offset:
+            refuse_utf16(block, path)
+            marked = block.startswith(BYTE_ORDER_MARK)
+        line = 1 + feeds + returns - both
+        if problem := utf8_problem(block, path, offset=offset, line=line):
+            if not repair:
+                raise problem
+            not_utf8 = not_utf8 or problem
+            lost += block.decode(errors="replace").count(REPLACEMENT) - block.count(REPLACEMENT.encode())
+        nul = nul or nul_problem(block, path, line=line)
+        offset += len(block)
+        feeds += block.count(b"\n")
+        if b"\r" in block:
+            returns += block.count(b"\r")
+            both += block.count(b"\r\n")
+    if nul:
+        raise not_utf8 or nul
+    if lost:
         notes.change("character that is not UTF-8 (replaced by U+FFFD)", str(path), count=lost)
-    if data.startswith(b"\xef\xbb\xbf"):
+    if marked:
         notes.fact("byte order mark", "taken off")
-    if "\r" in text:
-        notes.fact("line ends", _line_ends(text))
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    return lines
-
-
-def _line_ends(text: str) -> str:
-    """What ends the lines of a text that has carriage returns."""
-    both, returns, feeds = text.count("\r\n"), text.count("\r"), text.count("\n")
-    if both == returns == feeds:
-        return "CRLF"
-    return "mixed" if feeds else "CR"
+    if returns:
+        notes.fact("line ends", "CRLF" if both == returns == feeds else "mixed" if feeds else "CR")

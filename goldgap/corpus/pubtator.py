@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
@@ -10,25 +12,24 @@ from goldgap.core.document import Document, Entity
 from goldgap.core.errors import CorpusError, DocumentError, InputError
 from goldgap.core.files import write_atomic
 from goldgap.core.notes import Notes
-from goldgap.corpus.lines import Ids, read_lines
+from goldgap.corpus.lines import Ids, iterate_lines
 
 _PASSAGE = re.compile(r"([^|\t]+)\|([ta])\|(.*)")
 
 
-def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
+def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
     """One document a block; its text is the title, a line end, and the abstract if there is one."""
-    documents: list[Document] = []
     passages: dict[str, str] = {}
     entities: list[Entity] = []
     identity = ""
     ids = Ids()
-    lines = read_lines(path, notes, repair=options.on_error == "repair")
-    for number, line in enumerate([*lines, ""], 1):
+    lines = iterate_lines(path, notes, repair=options.on_error == "repair")
+    for number, line in enumerate(chain(lines, [""]), 1):
         where = f"{path}:{number}"
         try:
             if not line.strip():
                 if passages:
-                    documents.append(Document(_text(passages), tuple(entities), id=identity))
+                    yield Document(_text(passages), tuple(entities), id=identity)
                 passages, entities = {}, []
             elif passage := _PASSAGE.fullmatch(line):
                 if not passages:
@@ -41,10 +42,9 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
             if options.on_error == "error":
                 raise CorpusError(error.message, path=path, line=number) from None
             notes.change(f"malformed line ({error.message}; left out)", where)
-    return documents
 
 
-def write(documents: list[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
+def write(documents: Iterable[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
     """The first line of a text is its title; further line ends become blanks, so offsets stay."""
     with write_atomic(path) as handle:
         for document in documents:

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
 from goldgap.core.document import Document
 from goldgap.core.files import write_atomic
 from goldgap.core.notes import Notes
-from goldgap.corpus.lines import read_lines
+from goldgap.corpus.lines import iterate_lines
 
 
-def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
+def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
     """Documents named by their line number; blank lines are passed over."""
-    lines = read_lines(path, notes, repair=options.on_error == "repair")
-    blank = sum(not line.strip() for line in lines)
+    blank = 0
+    for number, line in enumerate(iterate_lines(path, notes, repair=options.on_error == "repair"), 1):
+        if line.strip():
+            yield Document(line, id=str(number))
+        else:
+            blank += 1
     if blank:
         notes.fact("blank lines", f"{blank:,} passed over")
-    return [Document(line, id=str(number)) for number, line in enumerate(lines, 1) if line.strip()]
 
 
-def write(documents: list[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
+def write(documents: Iterable[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
     """Only the text; line ends and NUL inside it become blanks."""
     with write_atomic(path) as handle:
         for document in documents:

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from goldgap.core.document import Document, Range
+from goldgap.core.notes import Notes
 from goldgap.corpus.words import words_of
-from goldgap.encode.align import Aligned, Shape, align, shape_of
+from goldgap.encode.align import MAX_WORD_PIECES, Aligned, Shape, align, shape_of
 from goldgap.encode.windows import Window, windows
 
 
@@ -67,11 +68,16 @@ class Special(NamedTuple):
     padding: int
 
 
-def make_examples(documents: Sequence[Document], tokenizer: object, *, limit: int, overlap: int) -> Iterator[Example]:
+def make_examples(
+    documents: Sequence[Document], tokenizer: object, *, limit: int, overlap: int, notes: Notes | None = None
+) -> Iterator[Example]:
     """Every window of every document; a document without words has none."""
     tokens = [words_of(document) for document in documents]
     surfaces = [[document.text[a:b] for a, b in words] for document, words in zip(documents, tokens, strict=True)]
     for number, (words, aligned) in enumerate(zip(tokens, align(surfaces, tokenizer), strict=True)):
+        if notes is not None and aligned.shortened:
+            what = f"word of more than {MAX_WORD_PIECES} pieces (read by its two ends)"
+            notes.change(what, documents[number].id, count=aligned.shortened)
         yield from _windows_of(number, words, surfaces[number], aligned, limit, overlap)
 
 
@@ -106,17 +112,19 @@ def collate(examples: Sequence[Example], special: Special) -> Batch:
 
 
 def batch_order(
-    lengths: Sequence[int], *, batch_size: int, token_budget: int, seed: int, epoch: int | None
+    lengths: Sequence[int], *, batch_size: int, token_budget: int, seed: int, epoch: int | None, shuffle: bool = True
 ) -> list[list[int]]:
     """Which examples stand together, a function of (seed, epoch); without an epoch sorted by length, for prediction.
 
     Examples of like length share a batch, so that little is padded: shuffled, cut into pools of many batches, sorted
-    inside each pool, and the batches shuffled again.
+    inside each pool, and the batches shuffled again. Without `shuffle`, the order of the file in every epoch.
     """
     generator = random.Random(f"batches/{seed}/{epoch}")
     order = list(range(len(lengths)))
     if epoch is None:
         return list(_fill(sorted(order, key=lambda index: (lengths[index], index)), lengths, batch_size, token_budget))
+    if not shuffle:
+        return list(_fill(order, lengths, batch_size, token_budget))
     generator.shuffle(order)
     batches = []
     pool = batch_size * 32

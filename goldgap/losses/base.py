@@ -16,14 +16,17 @@ Reduction = Literal["mean", "sum"]
 class Loss(Protocol):
     """A number for the rows that count."""
 
-    def __call__(self, logits: Tensor, targets: Tensor, progress: Progress) -> Tensor:
-        """(row, label), (row,) -> scalar; 0 without rows. Label 0 is O."""
+    def __call__(self, logits: Tensor, targets: Tensor, progress: Progress, weights: Tensor | None = None) -> Tensor:
+        """(row, label), (row,), (row,) -> scalar; 0 without rows. Label 0 is O."""
 
 
 losses: Registry[Callable[..., Loss]] = Registry("loss")
 
 
-def reduce(values: Tensor, reduction: Reduction) -> Tensor:
-    """The sum of the rows' losses, or their mean; 0 with a gradient of 0 when there is no row."""
-    total = values.sum()
-    return total / max(len(values), 1) if reduction == "mean" else total
+def reduce(values: Tensor, reduction: Reduction, weights: Tensor | None = None) -> Tensor:
+    """The weighted sum of the rows' losses, or their mean; 0 with a gradient of 0 when there is no row."""
+    if weights is not None:
+        values = values * weights
+    if reduction == "sum":
+        return values.sum()
+    return values.sum() / (max(len(values), 1) if weights is None else weights.sum().clamp(min=1e-8))

@@ -18,8 +18,8 @@ class CrossEntropy:
 
     reduction: Reduction = "mean"
 
-    def __call__(self, logits: Tensor, targets: Tensor, progress: Progress) -> Tensor:
-        return reduce(functional.cross_entropy(logits.float(), targets, reduction="none"), self.reduction)
+    def __call__(self, logits: Tensor, targets: Tensor, progress: Progress, weights: Tensor | None = None) -> Tensor:
+        return reduce(functional.cross_entropy(logits.float(), targets, reduction="none"), self.reduction, weights)
 
 
 def partial_label(logits: Tensor, possible: Tensor) -> Tensor:

@@ -18,9 +18,9 @@ class GCE:
     q: float = 0.7
     reduction: Reduction = "mean"
 
-    def __call__(self, logits: Tensor, targets: Tensor, progress: Progress) -> Tensor:
+    def __call__(self, logits: Tensor, targets: Tensor, progress: Progress, weights: Tensor | None = None) -> Tensor:
         log_p = torch.log_softmax(logits.float(), -1).gather(-1, targets.unsqueeze(-1)).squeeze(-1)
-        return reduce((1 - torch.exp(self.q * log_p)) / self.q, self.reduction)
+        return reduce((1 - torch.exp(self.q * log_p)) / self.q, self.reduction, weights)
 
 
 losses.add("gce", GCE)

@@ -32,7 +32,7 @@ class NRCES:
     parts: Parts = "ce+cs"
     reduction: Reduction = "sum"
 
-    def __call__(self, logits: Tensor, targets: Tensor, progress: Progress) -> Tensor:
+    def __call__(self, logits: Tensor, targets: Tensor, progress: Progress, weights: Tensor | None = None) -> Tensor:
         scores = logits.float()
         ce = functional.cross_entropy(scores, targets, reduction="none")
         sigmoid = torch.sigmoid(scores.gather(-1, targets.unsqueeze(-1)).squeeze(-1))
@@ -45,7 +45,7 @@ class NRCES:
             "ce+cs(all)": cs + torch.where(negative, torch.zeros_like(ce), ce),
             "ce(all)+cs": ce + torch.where(negative, cs, torch.zeros_like(cs)),
         }[self.parts]
-        return reduce(values, self.reduction)
+        return reduce(values, self.reduction, weights)
 
     def beta(self, progress: Progress) -> float:
         """The weight of cross-entropy: 1 in the first epoch."""

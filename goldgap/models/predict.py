@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 import torch
 
 from goldgap.core.document import Document, Entity
+from goldgap.core.notes import Notes
 from goldgap.decode import Candidate, decode
 from goldgap.encode.batch import Batch, batch_order
 from goldgap.encode.windows import owned
@@ -22,23 +23,40 @@ TOKEN_BUDGET = 8192
 
 
 def predict(
-    model: SpanModel, documents: Iterable[Document], *, how: str = "greedy", min_prob: float = 0.0
+    model: SpanModel,
+    documents: Iterable[Document],
+    *,
+    how: str = "greedy",
+    min_prob: float = 0.0,
+    thresholds: Mapping[str, float] | None = None,
+    notes: Notes | None = None,
 ) -> Iterator[Document]:
-    """Each document with the entities that the model finds, in place of those it had."""
+    """Each document with the entities that the model finds, in place of those it had.
+
+    min_prob, thresholds   least probability of an entity, and of one with a certain type
+    """
+    least = {model.labels.index(label) + 1: value for label, value in (thresholds or {}).items()}
+    for document, found in candidates(model, documents, notes):
+        chosen = decode(found, how, min_prob=min_prob, thresholds=least)
+        entities = [Entity(c.start, c.end, model.labels.types[c.label - 1], c.score) for c in chosen]
+        yield document.replace(entities=tuple(entities), complete=False, unknown=(), rejected=(), dropped=())
+
+
+def candidates(
+    model: SpanModel, documents: Iterable[Document], notes: Notes | None = None
+) -> Iterator[tuple[Document, list[Candidate]]]:
+    """Each document with all spans that the model calls an entity, in characters; they may overlap."""
     stream = iter(documents)
     while chunk := list(islice(stream, TOGETHER)):
         found: list[list[Candidate]] = [[] for _ in chunk]
-        for candidates, document in _candidates(model, chunk):
-            found[document] += candidates
-        for document_, candidates in zip(chunk, found, strict=True):
-            chosen = decode(candidates, how, min_prob=min_prob)
-            entities = [Entity(c.start, c.end, model.labels.types[c.label - 1], c.score) for c in chosen]
-            yield document_.replace(entities=tuple(entities), complete=False, unknown=(), rejected=(), dropped=())
+        for own, document in _windows(model, chunk, notes):
+            found[document] += own
+        yield from zip(chunk, found, strict=True)
 
 
-def _candidates(model: SpanModel, documents: list[Document]) -> Iterator[tuple[list[Candidate], int]]:
+def _windows(model: SpanModel, documents: list[Document], notes: Notes | None) -> Iterator[tuple[list[Candidate], int]]:
     """The candidates of each window, with the number of its document."""
-    examples = model.examples(documents)
+    examples = model.examples(documents, notes)
     lengths = [example.length for example in examples]
     was_training = model.training
     model.eval()
@@ -47,28 +65,34 @@ def _candidates(model: SpanModel, documents: list[Document]) -> Iterator[tuple[l
             batch = model.batch([examples[index] for index in indices])
             with torch.no_grad():
                 scores = model(batch)
-            yield from _read_off(batch, scores)
+            yield from _read_off(batch, scores, several=model.head.several)
     finally:
         model.train(was_training)
 
 
-def _read_off(batch: Batch, scores: SpanScores) -> Iterator[tuple[list[Candidate], int]]:
-    """Spans whose best label is a type; in characters of the document."""
-    log_p = torch.log_softmax(scores.logits.float(), -1)  # (batch, cell, label)
-    best, label = log_p.max(-1)
-    hit = (label > 0) & scores.valid
+def _read_off(batch: Batch, scores: SpanScores, *, several: bool) -> Iterator[tuple[list[Candidate], int]]:
+    """Spans whose best label is a type, or every type that is likelier than not where a span can have several."""
+    logits = scores.logits.float()  # (batch, cell, label)
+    if several:
+        log_p = torch.nn.functional.logsigmoid(logits[..., 1:])  # (batch, cell, type)
+        gain, hit = logits[..., 1:], logits[..., 1:] > 0
+    else:
+        everything = torch.log_softmax(logits, -1)
+        log_p, gain = everything[..., 1:], everything[..., 1:] - everything[..., :1]
+        best = logits.argmax(-1, keepdim=True)
+        hit = best == torch.arange(1, logits.shape[-1])
+    hit = hit & scores.valid.unsqueeze(-1)
     widths = scores.valid.shape[1] // max(batch.first.shape[1], 1)
     for row, example in enumerate(batch.examples):
         mine = hit[row]
         if len(example.windows) > 1:
             own = owned(example.windows, example.index, widths).flatten()
-            mine = mine.clone()
-            mine[: len(own)] &= own
-        cells = mine.nonzero().flatten()
-        columns = (label[row, cells], best[row, cells], log_p[row, cells, 0])
+            mine = mine[: len(own)] & own.unsqueeze(-1)
+        cells, types = mine.nonzero(as_tuple=True)
+        columns = (log_p[row, cells, types], gain[row, cells, types])
         found = []
-        for cell, kind, score, outside in zip(cells.tolist(), *(c.tolist() for c in columns), strict=True):
+        for cell, kind, score, won in zip(cells.tolist(), types.tolist(), *(c.tolist() for c in columns), strict=True):
             first, extra = divmod(cell, widths)
             start, end = example.words[first][0], example.words[first + extra][1]
-            found.append(Candidate(start, end, kind, math.exp(score), score - outside))
+            found.append(Candidate(start, end, kind + 1, math.exp(score), won))
         yield found, example.document

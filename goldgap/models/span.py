@@ -6,17 +6,26 @@ so that no tensor of size words x widths x 2 dimensions is ever built (DESIGN: t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from goldgap.encode.transformer import WordVectors
+from goldgap.core.registry import Registry
+from goldgap.encode.encoder import WordVectors
 from goldgap.unknown.cells import DenseFeatures, Features
 
-HeadName = Literal["concat", "pair"]
+
+class HeadSizes(NamedTuple):
+    """What a head is built with; one without widths passes over those."""
+
+    widths: int
+    hidden: int
+    width_size: int
+    dropout: float
 
 
 class SpanScores(NamedTuple):
@@ -69,20 +78,19 @@ def grid(start: Tensor, end: Tensor, width: Tensor) -> Tensor:
 class ConcatHead(nn.Module):
     """Two hidden layers over [start; end; width embedding] (PURE; 000, 004)."""
 
-    def __init__(
-        self, dimension: int, labels: int, *, widths: int, hidden: int, width_size: int, dropout: float
-    ) -> None:
+    def __init__(self, dimension: int, labels: int, sizes: HeadSizes) -> None:
         super().__init__()
-        self.width = nn.Embedding(widths, width_size)
+        hidden = sizes.hidden
+        self.width: nn.Embedding | None = nn.Embedding(sizes.widths, sizes.width_size)
         self.from_start = nn.Linear(dimension, hidden)
         self.from_end = nn.Linear(dimension, hidden, bias=False)
-        self.from_width = nn.Linear(width_size, hidden, bias=False)
+        self.from_width = nn.Linear(sizes.width_size, hidden, bias=False)
         self.second = nn.Linear(hidden, hidden)
         self.label = nn.Linear(hidden, labels)
-        self.dropout = dropout
+        self.dropout = sizes.dropout
 
-    def forward(self, vectors: WordVectors) -> tuple[Tensor, Tensor]:
-        """Logits and hidden layer.  -> (batch, word, width, label), (batch, word, width, hidden)"""
+    def forward(self, vectors: WordVectors, widths: int) -> tuple[Tensor, Tensor]:
+        assert self.width is not None
         first = grid(self.from_start(vectors.start), self.from_end(vectors.end), self.from_width(self.width.weight))
         first = functional.dropout(functional.relu(first), self.dropout, self.training)
         second = functional.dropout(functional.relu(self.second(first)), self.dropout, self.training)
@@ -95,12 +103,13 @@ class PairHead(nn.Module):
     W [a; b; a - b; a * b] = (W1 + W3) a + (W2 - W3) b + W4 (a * b); the product is taken width by width.
     """
 
-    def __init__(self, dimension: int, labels: int, *, hidden: int) -> None:
+    def __init__(self, dimension: int, labels: int, sizes: HeadSizes) -> None:
         super().__init__()
-        self.from_start = nn.Linear(dimension, hidden)
-        self.from_end = nn.Linear(dimension, hidden, bias=False)
-        self.from_product = nn.Linear(dimension, hidden, bias=False)
-        self.label = nn.Linear(hidden, labels)
+        self.width: nn.Embedding | None = None
+        self.from_start = nn.Linear(dimension, sizes.hidden)
+        self.from_end = nn.Linear(dimension, sizes.hidden, bias=False)
+        self.from_product = nn.Linear(dimension, sizes.hidden, bias=False)
+        self.label = nn.Linear(sizes.hidden, labels)
 
     def forward(self, vectors: WordVectors, widths: int) -> tuple[Tensor, Tensor]:
         start, end = vectors
@@ -114,10 +123,17 @@ class PairHead(nn.Module):
         return self.label(hidden), hidden
 
 
+heads: Registry[Callable[[int, int, HeadSizes], nn.Module]] = Registry("head")
+heads.add("concat", ConcatHead)
+heads.add("pair", PairHead)
+
+
 class SpanHead(nn.Module):
     """Scores for every span of a sentence.
 
-    max_width   words of the widest span; None: as many as the sentence has (only the pair head, which has no widths)
+    labels      how many there are, O among them
+    max_width   words of the widest span; 0: as many as the sentence has (only heads that embed no widths)
+    several     a span can have several types: O has the score 0, and every type above it is predicted
     features    what policies compare spans by: the head's hidden layer, or the span vector itself
     """
 
@@ -126,38 +142,33 @@ class SpanHead(nn.Module):
         dimension: int,
         labels: int,
         *,
-        head: HeadName = "concat",
-        max_width: int | None = 10,
+        head: str = "concat",
+        max_width: int = 10,
         hidden: int = 150,
         width_size: int = 150,
         dropout: float = 0.2,
+        several: bool = False,
         features: Literal["ffnn", "span"] = "ffnn",
     ) -> None:
         super().__init__()
-        if max_width is None and head == "concat":
-            raise ValueError("the concat head embeds widths, so it needs a max_width")
-        self.max_width, self.dropout, self.features = max_width, dropout, features
-        self.head: nn.Module = (
-            ConcatHead(dimension, labels, widths=max_width or 1, hidden=hidden, width_size=width_size, dropout=dropout)
-            if head == "concat"
-            else PairHead(dimension, labels, hidden=hidden)
-        )
+        self.max_width, self.dropout, self.several, self.features = max_width, dropout, several, features
+        sizes = HeadSizes(max_width, hidden, width_size, dropout)
+        self.head: Any = heads.get(head)(dimension, labels - 1 if several else labels, sizes)
+        if max_width == 0 and self.head.width is not None:
+            raise ValueError(f"the {head} head embeds widths, so it needs a max_width")
 
     def forward(self, vectors: WordVectors, words: Tensor) -> SpanScores:
         """(batch, word, dimension) twice, (batch,) -> scores of all spans"""
         start = functional.dropout(vectors.start, self.dropout, self.training)
         end = start if vectors.end is vectors.start else functional.dropout(vectors.end, self.dropout, self.training)
-        dropped = WordVectors(start, end)
         widths = self.max_width or max(start.shape[1], 1)
-        if isinstance(self.head, ConcatHead):
-            logits, hidden = self.head(dropped)
-            width = self.head.width.weight
-        else:
-            logits, hidden = self.head(dropped, widths)
-            width = start.new_zeros(widths, 0)
+        logits, hidden = self.head(WordVectors(start, end), widths)
+        if self.several:
+            logits = functional.pad(logits, (1, 0))
         reach = torch.arange(start.shape[1], device=words.device)[:, None] + torch.arange(widths, device=words.device)
         valid = reach[None] < words[:, None, None]  # (batch, word, width)
         hidden = hidden.flatten(1, 2)
+        width = start.new_zeros(widths, 0) if self.head.width is None else self.head.width.weight
         features: Features = (
             DenseFeatures(hidden.detach())
             if self.features == "ffnn"

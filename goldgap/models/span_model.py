@@ -9,8 +9,9 @@ from torch import nn
 
 from goldgap.core.document import Document
 from goldgap.core.labels import Labels
+from goldgap.core.notes import Notes
 from goldgap.encode.batch import Batch, Example, collate, make_examples
-from goldgap.encode.transformer import TransformerEncoder, piece_limit, special_pieces
+from goldgap.encode.encoder import Encoder, special_pieces
 from goldgap.models.span import SpanHead, SpanScores
 
 
@@ -20,21 +21,20 @@ class SpanModel(nn.Module):
     overlap   words that neighbouring windows of a long document share
     """
 
-    def __init__(
-        self, encoder: TransformerEncoder, head: SpanHead, labels: Labels, tokenizer: Any, *, overlap: int
-    ) -> None:
+    def __init__(self, encoder: Encoder, head: SpanHead, labels: Labels, tokenizer: Any, *, overlap: int) -> None:
         super().__init__()
-        self.encoder, self.head = encoder, head
+        self.encoder: Any = encoder
+        self.head = head
         self.labels, self.tokenizer, self.overlap = labels, tokenizer, overlap
         self._special = special_pieces(tokenizer)
-        self._limit = piece_limit(encoder.model, tokenizer)
+        self._limit = encoder.piece_limit(tokenizer)
 
     def forward(self, batch: Batch) -> SpanScores:
         scores: SpanScores = self.head(self.encoder(batch), batch.words)
         return scores
 
-    def examples(self, documents: Sequence[Document]) -> list[Example]:
-        return list(make_examples(documents, self.tokenizer, limit=self._limit, overlap=self.overlap))
+    def examples(self, documents: Sequence[Document], notes: Notes | None = None) -> list[Example]:
+        return list(make_examples(documents, self.tokenizer, limit=self._limit, overlap=self.overlap, notes=notes))
 
     def batch(self, examples: Sequence[Example]) -> Batch:
         return collate(examples, self._special)

@@ -2,177 +2,176 @@
 
 from __future__ import annotations
 
-import copy
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
-
-import torch
-from torch import Tensor, nn
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from goldgap.core.corpus import Corpus
-from goldgap.core.errors import InputError, RunError
-from goldgap.core.labels import Labels
+from goldgap.core.errors import GoldgapError
 from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
-from goldgap.encode.batch import Batch, batch_order
-from goldgap.encode.transformer import TransformerEncoder, load_encoder
+from goldgap.decode import decoders
 from goldgap.evaluate.scores import evaluate
-from goldgap.losses.base import Loss
-from goldgap.losses.cross_entropy import partial_label
 from goldgap.models.predict import predict
-from goldgap.models.span import SpanHead, SpanScores
 from goldgap.models.span_model import SpanModel
-from goldgap.models.states import BatchStates, Knowledge, stack, states_of
+from goldgap.train.build import build
+from goldgap.train.checkpoint import Checkpoints, Metrics, RunState, contiguous, run_identity
+from goldgap.train.data import Plan, describe, prepare, split
+from goldgap.train.optimiser import make_optimiser
 from goldgap.train.recipe import Recipe
-from goldgap.unknown.cells import Cells
+from goldgap.train.step import Stepper, Taken
 
-Metrics = dict[str, Any]
+
+class Stopped(GoldgapError):  # noqa: N818  (not an error: somebody asked)
+    """The run was asked to stop; its checkpoint is saved."""
+
+
+class Seen(NamedTuple):
+    """What an observer is told behind each step; `metrics` only behind an evaluation."""
+
+    progress: Progress
+    taken: Taken | None
+    metrics: Metrics | None = None
+
+
+Observer = Callable[[Seen], None]
 
 
 @dataclass(slots=True)
 class Trained:
-    """The best model of a run, the metrics of each epoch, and what could not be trained on."""
+    """The chosen model of a run, its recipe with nothing left open, the metrics, and what could not be trained on."""
 
     model: SpanModel
-    metrics: list[Metrics] = field(default_factory=list)
+    recipe: Recipe
+    metrics: list[Metrics]
+    best_step: int
+    facts: dict[str, Any] = field(default_factory=dict)
     notes: Notes = field(default_factory=Notes)
-    best_epoch: int = -1
-
-
-def build(recipe: Recipe, labels: Labels) -> SpanModel:
-    """A fresh model: the pretrained encoder under a new head, whose weights depend on the seed alone."""
-    pretrained, tokenizer = load_encoder(recipe.encoder.name)
-    torch.manual_seed(recipe.seed)
-    return assemble(recipe, labels, pretrained, tokenizer)
-
-
-def assemble(recipe: Recipe, labels: Labels, pretrained: nn.Module, tokenizer: Any) -> SpanModel:
-    """The model of a recipe around an encoder."""
-    options = recipe.encoder
-    encoder = TransformerEncoder(pretrained, shapes=options.shapes, pooling=options.pooling, layers=options.layers)
-    head = SpanHead(
-        encoder.dimension,
-        len(labels) + 1,
-        head=recipe.model.head,
-        max_width=recipe.model.max_width,
-        hidden=recipe.model.hidden,
-        width_size=recipe.model.width_size,
-        dropout=recipe.model.dropout,
-        features=recipe.model.features,
-    )
-    return SpanModel(encoder, head, labels, tokenizer, overlap=recipe.train.overlap)
 
 
 def train(
-    recipe: Recipe, corpus: Corpus, dev: Corpus | None = None, *, observe: Callable[[Metrics], None] = lambda _: None
+    recipe: Recipe,
+    corpus: Corpus,
+    dev: Corpus | None = None,
+    *,
+    work: Path | None = None,
+    observe: Observer = lambda _: None,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Trained:
-    """Train on a corpus with gaps; the epoch with the best dev F1 is kept, or the last one without a dev set."""
-    if corpus.entity_count == 0:
-        raise InputError("no entity in the training files: nothing can be learned from unknown alone")
-    run = Trained(build(recipe, corpus.labels))
-    model, options = run.model, recipe.train
-    examples = model.examples(corpus.documents)
-    knowledge = Knowledge(corpus.labels, recipe.model.max_width, _is_flat(corpus), options.certain_negatives)
-    states = [states_of(example, corpus[example.document], knowledge, run.notes) for example in examples]
-    lengths = [example.length for example in examples]
-    orders = [
-        batch_order(
-            lengths, batch_size=options.batch_size, token_budget=options.token_budget, seed=recipe.seed, epoch=epoch
-        )
-        for epoch in range(options.epochs)
-    ]
-    steps = sum(map(len, orders))
-    optimiser, schedule = _optimiser(model, recipe, steps)
-    policy, loss_function = recipe.make_policy(), recipe.make_loss()
-    best: dict[str, Tensor] | None = None
-    best_f1 = -1.0
-    step = 0
-    for epoch, order in enumerate(orders):
-        started, total = time.perf_counter(), 0.0
-        model.train()
-        for indices in order:
-            progress = Progress(epoch, options.epochs, step, steps)
-            torch.manual_seed(recipe.seed * 1_000_003 + step)  # dropout is a function of (seed, step)
-            generator = torch.Generator().manual_seed(recipe.seed * 1_000_003 + step + 500_000_000)
-            batch = model.batch([examples[index] for index in indices])
-            known = stack([states[index] for index in indices])
-            scores = model(batch)  # (batch, cell, label)
-            keep = policy(_cells(batch, scores, known), progress, generator)  # (batch, cell)
-            loss = _loss(scores, known, keep, loss_function, progress)
-            if not torch.isfinite(loss):
-                names = ", ".join(repr(corpus[example.document].id) for example in batch.examples)
-                raise RunError(f"the loss is not a number at step {step}; the batch holds the documents {names}")
-            optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(model.parameters(), options.clip)
-            optimiser.step()
-            schedule.step()
-            total += float(loss.detach())
-            step += 1
-        metrics: Metrics = {"epoch": epoch, "step": step, "loss": total / max(len(order), 1)}
-        metrics["seconds"] = time.perf_counter() - started
-        if dev is not None:
-            found = Corpus(predict(model, dev, how=recipe.decode.how, min_prob=recipe.decode.min_prob))
-            score = evaluate(dev, found, samples=0).strict.micro
-            metrics |= {"precision": score.precision, "recall": score.recall, "f1": score.f1}
-            if score.f1 > best_f1:
-                best_f1, best, run.best_epoch = score.f1, copy.deepcopy(model.state_dict()), epoch
-        else:
-            run.best_epoch = epoch
-        run.metrics.append(metrics)
-        observe(metrics)
-    if best is not None:
-        model.load_state_dict(best)
-    model.eval()
-    return run
+    """Train on a corpus with gaps; the model with the best dev F1 is kept, or the last one without selection.
+
+    work      folder for checkpoints; the newest whole one in it is gone on from
+    stopped   asked behind each step; when it says so, a checkpoint is saved and Stopped raised
+    """
+    run = _start(recipe, corpus, dev, work)
+    options, state, plan = recipe.train, run.state, run.plan
+
+    def stop_if_asked() -> None:
+        if stopped():
+            run.save()
+            raise Stopped(f"stopped at step {state.step} of {plan.steps}")
+
+    while True:
+        if plan.evaluates_after(state.step) and state.evaluated < state.step:
+            metrics = _measure(state, plan)
+            if run.dev is not None:
+                metrics |= _score(run.model, run.recipe, run.dev, stop_if_asked)
+            _choose(state, metrics, run.model, run.recipe.select_on)
+            observe(Seen(plan.progress(state.step - 1), None, metrics))
+        if state.step == plan.steps or 0 < options.patience <= state.waited:
+            break
+        every = options.checkpoint_steps
+        if state.step % every == 0 if every else state.evaluated == state.step:
+            run.save()
+        stop_if_asked()
+        progress = plan.progress(state.step)
+        taken = run.stepper.take(plan.batches(state.step), progress)
+        state.add(taken._asdict())
+        observe(Seen(progress, taken))
+    if state.best is not None:
+        run.model.load_state_dict(state.best)
+    run.model.eval()
+    return Trained(run.model, run.recipe, state.metrics, state.best_step, run.facts, run.notes)
 
 
-def _cells(batch: Batch, scores: SpanScores, known: BatchStates) -> Cells:
-    documents = torch.tensor([example.document for example in batch.examples], dtype=torch.long)
-    return Cells(scores.logits.detach(), known.labels, known.unknown, batch.words, documents, scores.features)
+@dataclass(slots=True)
+class _Run:
+    """The parts of a run, put together and brought to where its last checkpoint was."""
+
+    recipe: Recipe
+    dev: Corpus | None
+    model: SpanModel
+    plan: Plan
+    stepper: Stepper
+    state: RunState
+    checkpoints: Checkpoints | None
+    facts: dict[str, Any]
+    notes: Notes
+    saved: int
+
+    def save(self) -> None:
+        """Write a checkpoint, unless this step's is there already."""
+        if self.checkpoints is not None and self.saved != self.state.step:
+            self.checkpoints.save(self.state, self.model, self.stepper.optimiser)
+            self.saved = self.state.step
 
 
-def _loss(scores: SpanScores, known: BatchStates, keep: Tensor, loss_function: Loss, progress: Progress) -> Tensor:
-    """Entities, known negatives and the unknown cells that the policy keeps; partly known cells by what is possible."""
-    rows = (known.labels > 0) | known.negative | keep
-    loss = loss_function(scores.logits[rows], known.labels[rows], progress)
-    if known.possible is not None:
-        partly = known.possible.any(-1) & ~keep
-        if partly.any():
-            loss = loss + partial_label(scores.logits[partly], known.possible[partly]).mean()
-    return loss
-
-
-def _optimiser(
-    model: SpanModel, recipe: Recipe, steps: int
-) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
-    """AdamW with one rate for what is pretrained and one for what is new, warmed up and brought down in a line."""
-    options = recipe.train
-    pretrained = list(model.encoder.model.parameters())
-    known = {id(parameter) for parameter in pretrained}
-    new = [parameter for parameter in model.parameters() if id(parameter) not in known]
-    optimiser = torch.optim.AdamW(
-        [{"params": pretrained, "lr": options.encoder_rate}, {"params": new, "lr": options.head_rate}],
-        weight_decay=options.weight_decay,
+def _start(recipe: Recipe, corpus: Corpus, dev: Corpus | None, work: Path | None) -> _Run:
+    notes = Notes()
+    policy, loss = recipe.make_policy(), recipe.make_loss()
+    decoders.get(recipe.decode.how)  # a wrong name is told now, not behind the first epoch
+    parts = split(recipe, corpus, dev, notes)
+    recipe = recipe.model_copy(update={"select_on": parts.select_on})
+    facts = describe(parts)
+    model = build(recipe, parts.train)
+    data = prepare(model, parts.train, recipe, notes)
+    optimiser = make_optimiser(model, recipe.train)
+    checkpoints = Checkpoints(work, run_identity(recipe, facts)) if work is not None else None
+    state = RunState() if checkpoints is None else checkpoints.restore(model, optimiser, notes)
+    return _Run(
+        recipe,
+        parts.dev,
+        model,
+        Plan(recipe, [example.length for example in data.examples]),
+        Stepper(model, optimiser, policy, loss, recipe, data),
+        state,
+        checkpoints,
+        facts,
+        notes,
+        saved=state.step,
     )
-    warm = max(options.warmup * steps, 1.0)
-
-    def factor(step: int) -> float:
-        rising = min(1.0, (step + 1) / warm)
-        falling = max(0.0, (steps - step) / max(steps - warm, 1.0)) if options.schedule == "linear" else 1.0
-        return min(rising, falling)
-
-    return optimiser, torch.optim.lr_scheduler.LambdaLR(optimiser, factor)
 
 
-def _is_flat(corpus: Corpus) -> bool:
-    """Whether no two entities of any document overlap."""
-    for document in corpus:
-        reach = 0
-        for entity in sorted(document.entities, key=lambda entity: (entity.start, entity.end)):
-            if entity.start < reach:
-                return False
-            reach = entity.end
-    return True
+def _measure(state: RunState, plan: Plan) -> Metrics:
+    """What the steps since the last evaluation did. No times: two runs with one seed have the same metrics."""
+    sums = state.sums
+    metrics: Metrics = {"step": state.step, "epoch": round(plan.epochs_behind(state.step), 4)}
+    metrics["loss"] = sums["loss"] / sums["steps"]
+    metrics["kept"], metrics["missampled"] = int(sums["kept"]), int(sums["missampled"])
+    if sums["effective"]:
+        metrics["effective"] = sums["effective"] / sums["weighed"]
+    return metrics
+
+
+def _score(model: SpanModel, recipe: Recipe, dev: Corpus, stop_if_asked: Callable[[], None]) -> Metrics:
+    found = []
+    decode = recipe.decode
+    for document in predict(model, dev, how=decode.how, min_prob=decode.min_prob, thresholds=decode.thresholds):
+        found.append(document)
+        stop_if_asked()
+    score = evaluate(dev, Corpus(found), samples=0).strict.micro
+    return {"precision": score.precision, "recall": score.recall, "f1": score.f1}
+
+
+def _choose(state: RunState, metrics: Metrics, model: SpanModel, select_on: str | None) -> None:
+    """Note an evaluation, and keep the weights if they are the best so far."""
+    state.metrics.append(metrics)
+    state.evaluated, state.sums = state.step, {}
+    if select_on == "none":
+        state.best_step = state.step
+    elif metrics["f1"] > state.best_f1:
+        state.best_f1, state.best_step, state.waited = metrics["f1"], state.step, 0
+        state.best = {name: tensor.clone() for name, tensor in contiguous(model.state_dict()).items()}
+    else:
+        state.waited += 1

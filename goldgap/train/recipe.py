@@ -2,37 +2,65 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter, ValidationError
 
 from goldgap.core.config import Settings, load
 from goldgap.core.errors import ConfigError
+from goldgap.core.files import read_text
 from goldgap.core.registry import Registry, unknown_name
-from goldgap.losses import Loss, losses
-from goldgap.unknown import Policy, policies
+from goldgap.train.methods import METHODS
+
+if TYPE_CHECKING:  # torch comes with these: a recipe can be read, checked and written without it
+    from goldgap.losses import Loss
+    from goldgap.unknown import Policy
 
 Value = bool | int | float | str
+SelectOn = Literal["clean dev", "distant dev", "none"]
 
 
 class EncoderSettings(Settings):
-    """name: `minilm`, a directory, or a name on the hub."""
+    """What turns words into vectors.
+
+    name      `minilm`, `bilstm`, a directory, or a name on the hub
+    shapes    add a learned embedding of the word's shape, which uncased encoders do not see
+    pooling   pieces that stand for a word at the start and the end of a span
+    layers    the last layer, or a learned mix of all
+    size, hidden, vectors, freeze, min_count   of `bilstm`: the sizes of word vectors and of each direction, a file of
+              given vectors (then their size counts), whether those stay as given, and how often a word must be seen
+    """
 
     name: str = "minilm"
     shapes: bool = True
     pooling: Literal["first-last", "first-first"] = "first-last"
     layers: Literal["last", "mix"] = "last"
+    size: int = Field(100, ge=1)
+    hidden: int = Field(200, ge=1)
+    vectors: str = ""
+    freeze: bool = False
+    min_count: int = Field(2, ge=1)
 
 
 class ModelSettings(Settings):
-    """max_width: words of the widest span that the model can find."""
+    """How spans become scores.
 
-    head: Literal["concat", "pair"] = "concat"
-    max_width: int = 10
-    hidden: int = 150
-    width_size: int = 150
-    dropout: float = 0.2
+    head        `concat` (start, end, width) or `pair` (start, end, their difference and product)
+    max_width   words of the widest span that the model can find; 0: no limit (only the pair head)
+    several     a span can have several types: one sigmoid a type instead of one softmax over all
+    features    what policies compare spans by: the head's hidden layer, or the span vector itself
+    """
+
+    head: str = "concat"
+    max_width: int = Field(10, ge=0)
+    hidden: int = Field(150, ge=1)
+    width_size: int = Field(150, ge=1)
+    dropout: float = Field(0.2, ge=0, lt=1)
+    several: bool = False
     features: Literal["ffnn", "span"] = "ffnn"
 
 
@@ -44,33 +72,60 @@ class Chosen(Settings):
 
 
 class TrainSettings(Settings):
-    """epochs and rates; the rates fall in a line to 0 after the warm-up share, unless the schedule is constant."""
+    """The loop.
 
-    epochs: int = 6
-    batch_size: int = 16
-    token_budget: int = 4096
-    encoder_rate: float = 5e-5
-    head_rate: float = 1e-3
-    weight_decay: float = 0.01
-    warmup: float = 0.1
+    accumulate          batches whose gradients are averaged into one step
+    token_budget        pieces of the encoder in one batch, padding included
+    warmup, schedule    share of the steps in which the rates rise; then they fall in a line to 0, or stay
+    clip                largest norm of the gradient; 0: any
+    precision           of the encoder and head in training; losses and prediction are float32
+    order               batches of like length in random order, or the file's order in every epoch
+    certain_negatives   what overlaps an annotation made by a person is not an entity, in flat corpora
+    known_weight        weight of the known negatives in the loss, against 1 for entities and drawn negatives
+    evaluations         scores on the dev set in each epoch
+    patience            evaluations without a better score after which training ends; 0: never
+    checkpoint_steps    steps between checkpoints; 0: one at each evaluation
+    overlap             words that neighbouring windows of a long document share
+    """
+
+    epochs: int = Field(6, ge=1)
+    batch_size: int = Field(16, ge=1)
+    accumulate: int = Field(1, ge=1)
+    token_budget: int = Field(4096, ge=1)
+    encoder_rate: float = Field(5e-5, ge=0)
+    head_rate: float = Field(1e-3, ge=0)
+    weight_decay: float = Field(0.01, ge=0)
+    warmup: float = Field(0.1, ge=0, le=1)
     schedule: Literal["linear", "constant"] = "linear"
-    clip: float = 1.0
+    clip: float = Field(1.0, ge=0)
+    precision: Literal["float32", "bfloat16"] = "float32"
+    order: Literal["shuffled", "file"] = "shuffled"
     certain_negatives: bool = True
-    overlap: int = 24
+    known_weight: float = Field(1.0, ge=0)
+    evaluations: int = Field(1, ge=1)
+    patience: int = Field(0, ge=0)
+    checkpoint_steps: int = Field(0, ge=0)
+    overlap: int = Field(24, ge=0)
 
 
 class DecodeSettings(Settings):
-    """how: none (nested), greedy or dp; min_prob: least probability of an entity."""
+    """how: none (nested), greedy or dp; min_prob, thresholds: least probability of an entity, and of one type's."""
 
     how: str = "greedy"
-    min_prob: float = 0.0
+    min_prob: float = Field(0.0, ge=0, le=1)
+    thresholds: dict[str, float] = Field(default_factory=dict)
 
 
 class Recipe(Settings):
-    """Everything that decides a run, but for the data."""
+    """Everything that decides a run, but for the data.
+
+    select_on   what the best epoch is chosen on; left out: clean dev when a dev set is given, distant dev (a tenth of
+                the training documents, held out) when not; none: the last epoch is kept
+    """
 
     method: str = "uniform"
     seed: int = 0
+    select_on: SelectOn | None = None
     encoder: EncoderSettings = EncoderSettings()
     model: ModelSettings = ModelSettings()
     policy: Chosen = Chosen(name="uniform")
@@ -79,12 +134,29 @@ class Recipe(Settings):
     decode: DecodeSettings = DecodeSettings()
 
     def make_policy(self) -> Policy:
+        from goldgap.unknown import policies
+
         made: Policy = _make(policies, "policy", self.policy)
         return made
 
     def make_loss(self) -> Loss:
+        from goldgap.losses import losses
+
         made: Loss = _make(losses, "loss", self.loss)
         return made
+
+    def cautions(self) -> list[str]:
+        """What is known to go wrong with this combination of policy and loss (METHODS 9.2)."""
+        policy, loss = self.policy.name, self.loss.name
+        found = []
+        if loss == "nrces" and policy in ("weighted", "top-neg") and float(self.loss.settings.get("w", 5.0)) < 10:
+            found.append(
+                f"nrces fades the loss of negatives, of which {policy} keeps few already: expect low precision; "
+                "set loss.w to 10 or more"
+            )
+        if loss == "gce" and policy == "weighted":
+            found.append("weighted draws by the model's probabilities, which gce leaves too low: use uniform")
+        return found
 
 
 def _make(registry: Registry[Any], kind: str, chosen: Chosen) -> Any:
@@ -94,24 +166,82 @@ def _make(registry: Registry[Any], kind: str, chosen: Chosen) -> Any:
     for name in chosen.settings:
         if name not in known:
             raise ConfigError(unknown_name(f"setting of the {kind} {chosen.name}", name, known))
-    return variant(**chosen.settings)
+    try:
+        return TypeAdapter(variant).validate_python(chosen.settings)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join([kind, *map(str, first["loc"])])
+        raise ConfigError(f"{place} = {first['input']!r}: {first['msg'][0].lower()}{first['msg'][1:]}") from None
 
 
-METHODS: dict[str, dict[str, Any]] = {
-    "span": {"policy": {"name": "all"}, "loss": {"name": "cross-entropy", "settings": {"reduction": "sum"}}},
-    "uniform": {"policy": {"name": "uniform"}},
-    "weighted": {"policy": {"name": "weighted"}},
-    "top-neg": {"policy": {"name": "top-neg"}},
-    "nrces": {
-        "policy": {"name": "fraction"},
-        "loss": {"name": "nrces", "settings": {"w": 2.0, "reduction": "sum"}},
-    },
-}
-"""Method name -> what it changes of the default recipe."""
-
-
-def recipe_for(method: str, **changes: Any) -> Recipe:
-    """The complete recipe of a method; `changes` are further groups of settings, which win."""
+def recipe_for(method: str = "uniform", *layers: Mapping[str, Any], where: Path | None = None) -> Recipe:
+    """The complete recipe of a method; the layers are further groups of settings, of which the later win."""
     if method not in METHODS:
         raise ConfigError(unknown_name("method", method, METHODS))
-    return load(Recipe, {"method": method, **METHODS[method], **changes})
+    values: dict[str, Any] = {"method": method}
+    for layer in (METHODS[method].settings, *layers):
+        values = _merged(values, layer)
+    recipe = load(Recipe, values, where=where)
+    _check(recipe)
+    return recipe
+
+
+def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested settings, where those above win; another variant forgets the settings of the one it replaces."""
+    result = dict(below)
+    for key, value in above.items():
+        old = result.get(key)
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            other_variant = "name" in value and "settings" in old and value["name"] != old.get("name")
+            result[key] = dict(value) if other_variant else _merged(old, value)
+        else:
+            result[key] = value
+    return result
+
+
+def _check(recipe: Recipe) -> None:
+    """Refuse what no single setting is wrong about."""
+    if recipe.model.max_width == 0 and recipe.model.head != "pair":
+        raise ConfigError(f"model.max_width = 0: the {recipe.model.head} head embeds widths, so it needs a largest one")
+    if recipe.model.max_width == 0 and recipe.policy.name == "fraction":
+        raise ConfigError("model.max_width = 0: the policy fraction numbers the spans, so it needs a largest width")
+
+
+def read_recipe(path: Path) -> dict[str, Any]:
+    """The settings in a TOML file: a whole recipe, as one beside a model, or some of it."""
+    try:
+        return tomllib.loads(read_text(path, limit=1 << 20))
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"not TOML: {error}", path=path) from None
+
+
+def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
+    """Settings from `key=value` words; values as in TOML, and what is none of its values is a string.
+
+    >>> parse_settings(["train.epochs=3", "policy.ratio=0.1", "loss=nrces"])
+    {'train': {'epochs': 3}, 'policy': {'settings': {'ratio': 0.1}}, 'loss': {'name': 'nrces'}}
+    """
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        key, sign, text = pair.partition("=")
+        if not sign or not key.strip():
+            raise ConfigError(f"--set {pair}: expected key=value, as in train.epochs=3")
+        *groups, name = key.strip().split(".")
+        if groups in (["policy"], ["loss"]) and name not in ("name", "settings"):
+            groups = [*groups, "settings"]
+        elif not groups and name in ("policy", "loss"):
+            groups, name = [name], "name"
+        place: Any = values
+        for group in groups:
+            place = place.setdefault(group, {})
+            if not isinstance(place, dict):
+                raise ConfigError(f"--set {pair}: {group} was given a value already")
+        place[name] = _value(text.strip())
+    return values
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

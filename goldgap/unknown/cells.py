@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -65,6 +65,19 @@ class Policy(Protocol):
 
     def __call__(self, cells: Cells, progress: Progress, generator: torch.Generator) -> Tensor:
         """(batch, cell) bool, a subset of `cells.unknown`"""
+
+
+@runtime_checkable
+class Weighing(Protocol):
+    """A policy that draws by weights.
+
+    score_mode   "eval": the scores of a second pass without dropout
+    """
+
+    score_mode: str
+
+    def effective_sample_size(self, cells: Cells, progress: Progress) -> Tensor:
+        """How many equally likely cells the weights of each sentence are worth.  -> (batch,)"""
 
 
 policies: Registry[Callable[..., Policy]] = Registry("policy")

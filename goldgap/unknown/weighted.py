@@ -21,6 +21,7 @@ class Weighted:
     t_min      floor of the temperature, which falls from sqrt(epochs) to 1
     max_over   labels that O competes with in the non-entity score: "types", or "all" as printed (O among them),
                under which no weight exceeds another by more than the number of labels
+    score_mode whose scores weigh: those of the very pass that is trained, dropout and all, or of a second one without
     """
 
     ratio: float = 0.35
@@ -28,6 +29,7 @@ class Weighted:
     t_min: float = 1.0
     max_over: Literal["types", "all"] = "types"
     count: Count = "ceil"
+    score_mode: Literal["train", "eval"] = "train"
 
     def __call__(self, cells: Cells, progress: Progress, generator: torch.Generator) -> Tensor:
         noise = torch.rand(cells.unknown.shape, generator=generator, device=cells.unknown.device)
@@ -45,6 +47,9 @@ class Weighted:
         non_entity = z[..., 0] - rivals.amax(-1)  # v, in [-1, 1]
         weight: Tensor = uncertainty * (1 + non_entity).clamp(min=0) ** self.mu  # r
         return weight / self.temperature(progress)
+
+    def effective_sample_size(self, cells: Cells, progress: Progress) -> Tensor:
+        return effective_sample_size(self.log_weights(cells.logits, progress), cells.unknown)
 
     def temperature(self, progress: Progress) -> float:
         return max(self.t_min, math.sqrt(max(progress.planned_epochs - progress.epoch, 1)))

@@ -15,20 +15,14 @@ from goldgap import Document
 from goldgap.core.errors import InputError
 from goldgap.encode.align import MAX_WORD_PIECES, Shape, align, shape_of
 from goldgap.encode.batch import batch_order, collate, make_examples
-from goldgap.encode.transformer import (
-    TransformerEncoder,
-    WordVectors,
-    find_encoder,
-    load_encoder,
-    piece_limit,
-    special_pieces,
-)
+from goldgap.encode.encoder import WordVectors, special_pieces
+from goldgap.encode.transformer import TransformerEncoder, find_encoder, load_transformer
 from goldgap.encode.windows import owned, windows
 
 
 @pytest.fixture(scope="module")
 def loaded(tiny_encoder: Path) -> tuple[nn.Module, Any]:
-    return load_encoder(str(tiny_encoder))
+    return load_transformer(str(tiny_encoder))
 
 
 # Pieces
@@ -151,7 +145,7 @@ def vectors(loaded: tuple[nn.Module, Any], texts: list[str]) -> list[WordVectors
     """Word vectors of each text, all encoded in one batch."""
     model, tokenizer = loaded
     documents = [Document(text) for text in texts]
-    examples = list(make_examples(documents, tokenizer, limit=piece_limit(model, tokenizer), overlap=4))
+    examples = list(make_examples(documents, tokenizer, limit=62, overlap=4))
     batch = collate(examples, special_pieces(tokenizer))
     torch.manual_seed(1)
     encoder = TransformerEncoder(model).eval()
@@ -182,8 +176,9 @@ def test_start_is_the_first_piece_and_end_the_last(loaded: tuple[nn.Module, Any]
 
 def test_a_long_document_becomes_windows_of_whole_words(loaded: tuple[nn.Module, Any]) -> None:
     model, tokenizer = loaded
+    limit = TransformerEncoder(model).piece_limit(tokenizer)
     document = Document(" ".join(["Ann met Zed in Oslo"] * 40))
-    examples = list(make_examples([document], tokenizer, limit=piece_limit(model, tokenizer), overlap=6))
+    examples = list(make_examples([document], tokenizer, limit=limit, overlap=6))
     assert len(examples) > 3
     assert all(example.length <= 62 for example in examples)
     assert [document.text[a:b] for a, b in examples[1].words][:2] == document.text.split()[examples[1].window.first :][
@@ -204,9 +199,9 @@ def test_pickled_weights_are_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04.")
     with pytest.raises(InputError, match=r"pytorch_model\.bin holds Python objects"):
-        load_encoder(str(tmp_path))
+        load_transformer(str(tmp_path))
 
 
 def test_an_encoder_that_does_not_exist_is_an_input_error() -> None:
     with pytest.raises(InputError, match="could not be loaded"):
-        load_encoder("no/such-encoder")
+        load_transformer("no/such-encoder")

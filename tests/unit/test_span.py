@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from goldgap.encode.transformer import WordVectors
+from goldgap.encode.encoder import WordVectors
 from goldgap.models.span import ConcatHead, PairHead, SpanFeatures, SpanHead
 
 D, WORDS, WIDTHS, LABELS = 6, 5, 3, 4
@@ -38,7 +38,7 @@ def literal_pair(head: PairHead, start: Tensor, end: Tensor) -> Tensor:
 def test_the_factored_head_equals_the_literal_one(name: str) -> None:
     vectors, words = inputs()
     torch.manual_seed(1)
-    model = SpanHead(D, LABELS, head=name, max_width=WIDTHS, hidden=7, width_size=2).eval()  # type: ignore[arg-type]
+    model = SpanHead(D, LABELS, head=name, max_width=WIDTHS, hidden=7, width_size=2).eval()
     scores = model(vectors, words)
     for row in range(2):
         for first in range(WORDS):
@@ -52,23 +52,23 @@ def test_the_factored_head_equals_the_literal_one(name: str) -> None:
                     literal = (
                         literal_concat(head, start, end, width)
                         if isinstance(head, ConcatHead)
-                        else literal_pair(head, start, end)  # type: ignore[arg-type]
+                        else literal_pair(head, start, end)
                     )
                     assert torch.allclose(scores.logits[row, cell], literal, atol=1e-5)
 
 
 def test_without_a_width_limit_every_span_is_scored() -> None:
     vectors, words = inputs()
-    scores = SpanHead(D, LABELS, head="pair", max_width=None)(vectors, words)
+    scores = SpanHead(D, LABELS, head="pair", max_width=0)(vectors, words)
     assert scores.valid.sum(1).tolist() == [WORDS * (WORDS + 1) // 2, 6]
     with pytest.raises(ValueError, match="max_width"):
-        SpanHead(D, LABELS, head="concat", max_width=None)
+        SpanHead(D, LABELS, head="concat", max_width=0)
 
 
 @pytest.mark.parametrize("name", ["concat", "pair"])
 def test_every_parameter_gets_a_gradient(name: str) -> None:
     vectors, words = inputs()
-    model = SpanHead(D, LABELS, head=name, max_width=WIDTHS, dropout=0.0)  # type: ignore[arg-type]
+    model = SpanHead(D, LABELS, head=name, max_width=WIDTHS, dropout=0.0)
     model(vectors, words).logits.square().sum().backward()
     for parameter, value in model.named_parameters():
         assert value.grad is not None, parameter

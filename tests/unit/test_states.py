@@ -31,9 +31,9 @@ def states(document: Document, *, width: int = 3, flat: bool = True, certain: bo
     return states_of(example_of(document), document, Knowledge(LABELS, width, flat, certain), Notes())
 
 
-def span(first: int, end: int, width: int = 3) -> int:
+def span(first: int, end: int) -> tuple[int, int]:
     """The cell of words first..end-1."""
-    return first * width + end - first - 1
+    return first, end - first - 1
 
 
 def word_range(first: int, end: int) -> tuple[int, int]:
@@ -107,7 +107,7 @@ def test_spans_beyond_the_sentence_are_in_no_state() -> None:
     found = states(Document(TEXT, complete=True))
     for first in range(5):
         for width in range(3):
-            assert bool(found.negative[first * 3 + width]) == (first + width < 5)
+            assert bool(found.negative[first, width]) == (first + width < 5)
 
 
 def test_a_bare_document_is_unknown_throughout() -> None:
@@ -152,4 +152,4 @@ def test_stacking_pads_with_cells_in_no_state() -> None:
     assert both.possible is not None
     assert not both.possible[1].any()
     assert int(both.negative[1].sum()) == 3
-    assert torch.equal(both.unknown[0], states(Document(TEXT, complete=frozenset({"PER"}))).unknown)
+    assert torch.equal(both.unknown[0], states(Document(TEXT, complete=frozenset({"PER"}))).unknown.flatten())

@@ -1,0 +1,98 @@
+"""Train and test methods on a corpus, each run once: results are kept under experiments/results by what decides them.
+
+python experiments/run.py wikigold-masked-0.7 --methods span,uniform --seeds 0,1,2
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import goldgap
+from experiments.corpora import Splits, splits
+from goldgap import Corpus, Recognizer
+from goldgap.evaluate.scores import evaluate
+from goldgap.train.loop import Seen
+from goldgap.train.recipe import Recipe, parse_settings, recipe_for
+
+RESULTS = Path(__file__).parent / "results"
+PARTS = ("encode", "models", "unknown", "losses", "decode.py", "train/step.py", "train/optimiser.py")
+"""The code that decides a result, with recipe and data; `corpus` and the rest only read and show."""
+
+
+def code_hash() -> str:
+    digest = hashlib.sha256()
+    root = Path(goldgap.__file__).parent
+    for part in PARTS:
+        place = root / part
+        for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            digest.update(file.relative_to(root).as_posix().encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
+def run(corpus: str, data: Splits, recipe: Recipe) -> dict[str, Any]:
+    """One training with its scores on dev and test."""
+    started = time.perf_counter()
+
+    def show(seen: Seen) -> None:
+        if seen.metrics is not None:
+            print(f"  epoch {seen.metrics['epoch']:g}: dev F1 {100 * seen.metrics['f1']:.2f}", flush=True)
+
+    model = Recognizer.train(data.train, data.dev, recipe=recipe, observe=show)
+    seconds = time.perf_counter() - started
+    result = evaluate(data.test, Corpus(model.predict(data.test)))
+    micro = result.strict.micro
+    return {
+        "corpus": corpus,
+        "method": recipe.method,
+        "seed": recipe.seed,
+        "select_on": model.recipe.select_on,
+        "scale": {"train": len(data.train), "dev": len(data.dev), "test": len(data.test)},
+        "data": data.hashes,
+        "recipe": model.recipe.model_dump(mode="json"),
+        "code": code_hash(),
+        "metrics": model.metrics,
+        "test": {
+            "precision": micro.precision,
+            "recall": micro.recall,
+            "f1": micro.f1,
+            "interval": list(result.strict.interval),
+            "per_type": {name: score.f1 for name, score in result.strict.per_type.items()},
+        },
+        "seconds": round(seconds, 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus")
+    parser.add_argument("--methods", default="span,uniform,weighted,top-neg,nrces")
+    parser.add_argument("--seeds", default="0")
+    parser.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
+    given = parser.parse_args()
+    for seed in map(int, given.seeds.split(",")):
+        data = splits(given.corpus, seed)
+        for method in given.methods.split(","):
+            recipe = recipe_for(method, parse_settings(given.settings), {"seed": seed})
+            deciding = [given.corpus, data.hashes, recipe.model_dump(mode="json"), code_hash()]
+            key = hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:12]
+            file = RESULTS / f"{given.corpus}_{method}_{seed}_{key}.json"
+            print(f"{given.corpus} {method} seed {seed}: {file.name}", flush=True)
+            if not file.exists():
+                file.write_text(json.dumps(run(given.corpus, data, recipe), indent=1) + "\n", encoding="utf-8")
+            test = json.loads(file.read_text(encoding="utf-8"))["test"]
+            print(
+                "  test " + ", ".join(f"{name} {100 * test[name]:.2f}" for name in ("precision", "recall", "f1")),
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

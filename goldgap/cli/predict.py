@@ -1,0 +1,53 @@
+"""goldgap predict: entities in new text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from goldgap.cli.options import Model, Output, Reading, with_reading
+
+if TYPE_CHECKING:
+    from goldgap import Document
+
+
+@with_reading
+def predict(
+    model: Model,
+    source: Annotated[Path, typer.Argument(metavar="INPUT", help="Raw text or a corpus; annotations are replaced.")],
+    output: Output,
+    min_prob: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Least probability of an entity; else as the model was made.")
+    ] = None,
+    *,
+    reading: Reading,
+) -> None:
+    """Find the entities of a text, in input order and with their probabilities; any file size.
+
+    Example: goldgap predict model news.txt -o found.jsonl
+    """
+    from goldgap import Recognizer
+    from goldgap.cli.show import out, show_notes
+    from goldgap.core.corpus import write_stream
+    from goldgap.core.notes import Notes
+
+    recognizer = Recognizer.load(model)
+    if min_prob is not None:
+        recognizer = recognizer.with_decoding(min_prob=min_prob)
+    read, lost = Notes(), Notes()
+    counts = {"documents": 0, "entities": 0}
+
+    def counted() -> Iterator[Document]:
+        for document in recognizer.predict(reading.stream(source, read), lost):
+            counts["documents"] += 1
+            counts["entities"] += len(document.entities)
+            yield document
+
+    written = write_stream(counted(), output, strict=reading.strict)
+    show_notes(read, f"while reading {source}")
+    show_notes(lost, "while predicting")
+    show_notes(written, f"while writing {output}")
+    out.print(f"{counts['entities']:,} entities in {counts['documents']:,} documents: {output}", soft_wrap=True)

@@ -1,0 +1,43 @@
+"""goldgap suspects: the annotations that seem to be missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from goldgap.cli.options import Model, Output, Reading, with_reading
+
+SHOWN = 10
+
+
+@with_reading
+def suspects(
+    model: Model,
+    corpus: Annotated[Path, typer.Argument(help="The corpus to look through, as it was trained on or another.")],
+    output: Output,
+    min_prob: Annotated[float, typer.Option(min=0, max=1, help="Least probability of a missing annotation.")] = 0.0,
+    *,
+    reading: Reading,
+) -> None:
+    """List unknown spans that look like missing annotations, best first, by surface and with context.
+
+    Writes one JSON object a line: surface, type, score, and every place with its context.
+
+    Example: goldgap suspects model train.jsonl -o suspects.jsonl
+    """
+    import json
+
+    from goldgap import Recognizer
+    from goldgap.cli.show import out, show_suspects
+    from goldgap.core.files import write_atomic
+
+    recognizer = Recognizer.load(model)
+    found = recognizer.suspects(reading.read(corpus), min_prob=min_prob)
+    with write_atomic(output) as handle:
+        for suspect in found:
+            handle.write(json.dumps(suspect.to_json(), ensure_ascii=False) + "\n")
+    show_suspects(found[:SHOWN])
+    places = sum(len(suspect.places) for suspect in found)
+    out.print(f"{len(found):,} surfaces in {places:,} places: {output}", soft_wrap=True)

@@ -1,0 +1,92 @@
+"""goldgap train: a recogniser from annotations that have gaps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from goldgap.cli.options import ModelOutput, Reading, with_reading
+
+
+@with_reading
+def train(
+    files: Annotated[
+        list[Path], typer.Option("--train", help="Training file; what it does not annotate is unknown. Repeatable.")
+    ],
+    output: ModelOutput,
+    complete: Annotated[
+        list[Path] | None, typer.Option(help="Training file that is completely annotated. Repeatable.")
+    ] = None,
+    dev: Annotated[
+        Path | None, typer.Option(help="Choose the best epoch on this; else a tenth of the training files is held out.")
+    ] = None,
+    method: Annotated[str | None, typer.Option(help="What to do with the unknown; see: goldgap methods.")] = None,
+    encoder: Annotated[
+        str | None, typer.Option(help="minilm, bilstm, a directory, or a name on the hub.", metavar="NAME|DIR")
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(help="How often to go through the training files.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Where chance starts.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as in policy.ratio=0.1. Repeatable."),
+    ] = None,
+    recipe: Annotated[Path | None, typer.Option(help="A TOML file of settings, as the recipe.toml of a model.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    *,
+    reading: Reading,
+) -> None:
+    """Train a recogniser that is not taught that "unannotated" means "not an entity".
+
+    Example: goldgap train --train labels.jsonl --dev dev.conll -o model
+    """
+    from goldgap.cli.show import out, show_notes
+    from goldgap.train.place import asked_to_stop, claim
+
+    resolved = _recipe(recipe, method, encoder, epochs, seed, settings or [])
+    corpus, judge = _corpora(reading, files, complete or [], dev)
+    with claim(output, resume=resume) as work, asked_to_stop() as asked:
+        from goldgap import Recognizer
+        from goldgap.cli.watch import watching
+        from goldgap.train.loop import Stopped
+
+        try:
+            with watching(resolved, corpus, judge) as observe:
+                model = Recognizer.train(
+                    corpus, judge, recipe=resolved, work=work, observe=observe, stopped=lambda: asked() > 0
+                )
+        except Stopped as stop:
+            out.print(f"{stop}; the same command with --resume goes on from there: {work}", soft_wrap=True)
+            raise typer.Exit(128 + asked()) from None
+        model.save(output)
+    show_notes(model.notes, "left out")
+    out.print(f"model written to {output}", soft_wrap=True)
+
+
+def _recipe(
+    path: Path | None, method: str | None, encoder: str | None, epochs: int | None, seed: int | None, pairs: list[str]
+) -> Any:
+    """The recipe of the call: the method's, then the file's, then the options', then --set."""
+    from goldgap.core.errors import ConfigError
+    from goldgap.train.recipe import parse_settings, read_recipe, recipe_for
+
+    from_file = read_recipe(path) if path is not None else {}
+    named = from_file.get("method")
+    if method is not None and named is not None and named != method:
+        raise ConfigError(f"method = {named!r}, but --method {method}: leave one of them out", path=path)
+    options: dict[str, Any] = {
+        **({"encoder": {"name": encoder}} if encoder is not None else {}),
+        **({"train": {"epochs": epochs}} if epochs is not None else {}),
+        **({"seed": seed} if seed is not None else {}),
+    }
+    return recipe_for(method or named or "uniform", from_file, options, parse_settings(pairs), where=path)
+
+
+def _corpora(reading: Reading, files: list[Path], complete: list[Path], dev: Path | None) -> tuple[Any, Any]:
+    """The training documents of all files as one corpus, and the dev set."""
+    from goldgap import Corpus
+
+    parts = [reading.read(path) for path in files] + [reading.read(path, complete=True) for path in complete]
+    corpus = Corpus([document for part in parts for document in part])
+    return corpus, reading.read(dev) if dev is not None else None

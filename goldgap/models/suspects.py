@@ -1,0 +1,76 @@
+"""Missing annotations: unknown spans that a model calls an entity, the likeliest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from goldgap.core.document import Document
+from goldgap.corpus.words import word_spans, words_of
+from goldgap.decode import Candidate, decode
+from goldgap.models.predict import candidates
+from goldgap.models.span_model import SpanModel
+from goldgap.models.states import Knowledge, open_types
+
+CONTEXT = 40
+"""Characters shown on either side."""
+
+
+class Place(NamedTuple):
+    """One span that may be a missing annotation."""
+
+    document: str
+    start: int
+    end: int
+    score: float
+    before: str
+    after: str
+
+
+class Suspect(NamedTuple):
+    """A surface that seems to be an entity of a type wherever the model found it unannotated.
+
+    score   the sum of its places' probabilities over their number plus one: what is found often is surer than what is
+            found once
+    """
+
+    surface: str
+    label: str
+    score: float
+    places: tuple[Place, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self._asdict(), "places": [place._asdict() for place in self.places]}
+
+
+def suspects(
+    model: SpanModel, documents: Iterable[Document], knowledge: Knowledge, *, how: str = "greedy", min_prob: float = 0.0
+) -> list[Suspect]:
+    """Unknown spans that the model calls an entity, by surface and type, best first."""
+    groups: dict[tuple[str, str], list[Place]] = {}
+    for document, found in candidates(model, documents):
+        for item in decode(_still_open(document, found, knowledge), how, min_prob=min_prob):
+            surface = document.text[item.start : item.end]
+            groups.setdefault((surface, model.labels.types[item.label - 1]), []).append(_place(document, item))
+    ranked = []
+    for (surface, label), places in groups.items():
+        score = sum(place.score for place in places) / (len(places) + 1)
+        ranked.append(Suspect(surface, label, score, tuple(sorted(places, key=lambda p: -p.score))))
+    return sorted(ranked, key=lambda suspect: (-suspect.score, suspect.surface, suspect.label))
+
+
+def _still_open(document: Document, found: list[Candidate], knowledge: Knowledge) -> Iterator[Candidate]:
+    """The candidates whose type is neither annotated nor ruled out there."""
+    if not found:
+        return
+    unknown = open_types(document, knowledge)  # (word, width, type)
+    for item, span in zip(found, word_spans(words_of(document), [(c.start, c.end) for c in found]), strict=True):
+        if span is not None and unknown[span[0], span[1] - span[0] - 1, item.label - 1]:
+            yield item
+
+
+def _place(document: Document, item: Candidate) -> Place:
+    text = document.text
+    before = text[max(0, item.start - CONTEXT) : item.start]
+    after = text[item.end : item.end + CONTEXT]
+    return Place(document.id, item.start, item.end, item.score, before, after)

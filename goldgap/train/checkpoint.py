@@ -1,0 +1,160 @@
+"""Checkpoints: a run that was killed at any instant goes on as if nothing had happened.
+
+A checkpoint is a directory that appears whole or not at all, with a hash of every file. Weights and the optimiser's
+state are safetensors, the rest is JSON. Nothing random is in it: order, draws and dropout follow from (seed, step).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from goldgap.core.errors import ConfigError, IntegrityError
+from goldgap.core.files import commit_directory, read_text, remove_stale, verify_directory
+from goldgap.core.notes import Notes
+from goldgap.models.span_model import SpanModel
+from goldgap.train.recipe import Recipe
+
+Metrics = dict[str, Any]
+Weights = dict[str, Tensor]
+KEPT = 2
+
+
+@dataclass(slots=True)
+class RunState:
+    """Where a run is.
+
+    step         steps taken
+    evaluated    the step behind which the dev set was scored last
+    sums         of what steps did since then
+    metrics      one entry an evaluation
+    best_f1, best_step, waited    the best score, where it was, and evaluations since
+    best         the weights at that step
+    """
+
+    step: int = 0
+    evaluated: int = 0
+    sums: dict[str, float] = field(default_factory=dict)
+    metrics: list[Metrics] = field(default_factory=list)
+    best_f1: float = -1.0
+    best_step: int = 0
+    waited: int = 0
+    best: Weights | None = None
+
+    def add(self, taken: Mapping[str, float]) -> None:
+        """Count a step and what it did."""
+        self.step += 1
+        for name, value in {**taken, "steps": 1}.items():
+            self.sums[name] = self.sums.get(name, 0) + value
+
+
+class Checkpoints:
+    """The checkpoints of one run, in a folder of their own.
+
+    identity   what the run is: a checkpoint of another recipe or of other data is refused
+    """
+
+    def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
+        self.folder, self.identity = folder, dict(identity)
+
+    def save(self, state: RunState, model: SpanModel, optimiser: torch.optim.Optimizer) -> None:
+        """Write a checkpoint, then remove all but the last few."""
+        from safetensors.torch import save_file
+
+        target = self.folder / f"step-{state.step:08d}"
+        if target.exists():  # the same step again, behind an evaluation
+            shutil.rmtree(target)
+        with commit_directory(target) as place:
+            save_file(contiguous(model.state_dict()), place / "model.safetensors")
+            save_file(_optimiser_tensors(model, optimiser), place / "optimiser.safetensors")
+            if state.best is not None:
+                save_file(state.best, place / "best.safetensors")
+            values = asdict(RunState(**{name: getattr(state, name) for name in _PLAIN}))
+            values.pop("best")
+            (place / "state.json").write_text(json.dumps({"identity": self.identity, "state": values}), "utf-8")
+        for old in self._found()[:-KEPT]:
+            shutil.rmtree(old)
+
+    def restore(self, model: SpanModel, optimiser: torch.optim.Optimizer, notes: Notes) -> RunState:
+        """The newest checkpoint that is whole, put into model and optimiser; a fresh state when there is none."""
+        from safetensors.torch import load_file
+
+        remove_stale(self.folder)
+        for place in reversed(self._found()):
+            try:
+                names = verify_directory(place)
+            except IntegrityError as error:
+                notes.change(f"checkpoint passed over: {error}")
+                continue
+            saved = json.loads(read_text(place / "state.json"))
+            self._compare(saved["identity"], place)
+            model.load_state_dict(load_file(place / "model.safetensors"))
+            _load_optimiser(model, optimiser, load_file(place / "optimiser.safetensors"))
+            best = load_file(place / "best.safetensors") if "best.safetensors" in names else None
+            return RunState(**saved["state"], best=best)
+        return RunState()
+
+    def any_left(self) -> bool:
+        return bool(self._found())
+
+    def _found(self) -> list[Path]:
+        return sorted(self.folder.glob("step-*"))
+
+    def _compare(self, theirs: Mapping[str, Any], place: Path) -> None:
+        for name, mine in self.identity.items():
+            if theirs.get(name) != mine:
+                raise ConfigError(
+                    f"{name} is {_short(theirs.get(name))} there and {_short(mine)} here: --resume goes on with the "
+                    "same recipe and data. Call it as it was called, or remove the folder to start anew",
+                    path=place,
+                )
+
+
+_PLAIN = ("step", "evaluated", "sums", "metrics", "best_f1", "best_step", "waited")
+
+
+def run_identity(recipe: Recipe, data: Mapping[str, str]) -> dict[str, Any]:
+    """Every setting by its dotted name, and the hashes of the data."""
+    flat: dict[str, Any] = dict(data)
+
+    def walk(values: Mapping[str, Any], before: str) -> None:
+        for key, value in values.items():
+            if isinstance(value, dict):
+                walk(value, f"{before}{key}.")
+            else:
+                flat[before + key] = value
+
+    walk(recipe.model_dump(mode="json"), "")
+    return flat
+
+
+def contiguous(weights: Mapping[str, Tensor]) -> Weights:
+    return {name: tensor.detach().contiguous() for name, tensor in weights.items()}
+
+
+def _optimiser_tensors(model: SpanModel, optimiser: torch.optim.Optimizer) -> Weights:
+    """The state of each parameter, under the parameter's name."""
+    tensors = {}
+    for name, parameter in model.named_parameters():
+        for key, value in optimiser.state.get(parameter, {}).items():
+            tensors[f"{key}:{name}"] = torch.as_tensor(value).contiguous()
+    return tensors
+
+
+def _load_optimiser(model: SpanModel, optimiser: torch.optim.Optimizer, tensors: Weights) -> None:
+    parameters = dict(model.named_parameters())
+    for combined, tensor in tensors.items():
+        key, _, name = combined.partition(":")
+        optimiser.state[parameters[name]][key] = tensor
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return f"{text[:12]}..." if len(text) == 64 else text

@@ -1,0 +1,127 @@
+"""Methods by name: what each changes of the default recipe, and what a user should know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class Method(NamedTuple):
+    """A named recipe.
+
+    what       what it does with the unknown
+    needs      what it asks of the data or the user
+    when       when to use it
+    settings   what differs from the default recipe
+    """
+
+    what: str
+    needs: str
+    when: str
+    settings: Mapping[str, Any]
+
+
+_PAIR_PAPER: dict[str, Any] = {  # 001, and the uniform sampler that it starts from
+    "encoder": {"name": "bert-base-cased", "shapes": False, "pooling": "first-first"},
+    "model": {"head": "pair", "max_width": 0, "hidden": 256, "dropout": 0.4},
+    "train": {
+        "epochs": 40,
+        "encoder_rate": 1e-5,
+        "head_rate": 1e-5,
+        "weight_decay": 1e-5,
+        "clip": 0.0,
+        "certain_negatives": False,
+    },
+}
+_CONCAT_PAPER: dict[str, Any] = {  # 000 and 004, on the entity model of PURE
+    "model": {"head": "concat", "hidden": 150, "width_size": 150, "dropout": 0.2},
+    "decode": {"how": "none"},
+}
+
+METHODS: dict[str, Method] = {
+    "span": Method(
+        "trains on every unannotated span as a negative",
+        "complete annotations",
+        "nothing is missing; the baseline",
+        {"policy": {"name": "all"}, "loss": {"name": "cross-entropy", "settings": {"reduction": "sum"}}},
+    ),
+    "uniform": Method(
+        "trains on a few unannotated spans, drawn evenly",
+        "nothing",
+        "the first thing to try",
+        {"policy": {"name": "uniform"}},
+    ),
+    "weighted": Method(
+        "draws those that the model doubts but takes for non-entities",
+        "a model that is decent early",
+        "much is missing, of common kinds",
+        {"policy": {"name": "weighted"}},
+    ),
+    "top-neg": Method(
+        "trains on those most similar to the known entities",
+        "some entities in most batches",
+        "labels from a dictionary",
+        {"policy": {"name": "top-neg"}},
+    ),
+    "nrces": Method(
+        "keeps half, and fades their loss into a bounded one",
+        "a guess of what is missing (loss.w)",
+        "most annotations are missing",
+        {"policy": {"name": "fraction"}, "loss": {"name": "nrces", "settings": {"w": 2.0}}},
+    ),
+    "uniform-paper": Method(
+        "uniform as in Li et al. 2021",
+        "bert-base-cased, 40 epochs",
+        "to compare with the paper",
+        {**_PAIR_PAPER, "policy": {"name": "uniform", "settings": {"ratio": 0.35}}},
+    ),
+    "weighted-paper": Method(
+        "weighted as in Li et al. 2022",
+        "bert-base-cased, 40 epochs",
+        "to compare with the paper",
+        {**_PAIR_PAPER, "policy": {"name": "weighted", "settings": {"ratio": 0.35, "mu": 8.0, "t_min": 1.0}}},
+    ),
+    "top-neg-paper": Method(
+        "top-neg as in Xu et al. 2023",
+        "bert-base-cased, 20 epochs",
+        "to compare with the paper",
+        {
+            "encoder": {"name": "bert-base-cased", "shapes": False},
+            "model": {**_CONCAT_PAPER["model"], "max_width": 8},
+            "policy": {"name": "top-neg", "settings": {"ratio": 0.05}},
+            "loss": {"name": "cross-entropy", "settings": {"reduction": "sum"}},
+            "decode": _CONCAT_PAPER["decode"],
+            "train": {
+                "epochs": 20,
+                "encoder_rate": 1e-5,
+                "head_rate": 5e-4,
+                "weight_decay": 0.0,
+                "warmup": 0.0,
+                "schedule": "constant",
+                "clip": 0.0,
+                "order": "file",
+                "certain_negatives": False,
+                "evaluations": 2,
+            },
+        },
+    ),
+    "nrces-paper": Method(
+        "nrces as in Kang et al. 2022",
+        "roberta-base, 20 epochs",
+        "to compare with the paper",
+        {
+            "encoder": {"name": "roberta-base", "shapes": False},
+            "model": {**_CONCAT_PAPER["model"], "max_width": 10},
+            "policy": {"name": "fraction", "settings": {"share": 0.5, "when": "once"}},
+            "loss": {"name": "nrces", "settings": {"w": 5.0}},
+            "decode": _CONCAT_PAPER["decode"],
+            "train": {
+                "epochs": 20,
+                "encoder_rate": 2e-5,
+                "head_rate": 5e-4,
+                "clip": 0.0,
+                "certain_negatives": False,
+            },
+        },
+    ),
+}

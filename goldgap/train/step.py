@@ -1,0 +1,129 @@
+"""One step: scores, the policy's choice among the unknown, the loss, and the optimiser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from goldgap.core.errors import RunError
+from goldgap.core.progress import Progress
+from goldgap.encode.batch import Batch
+from goldgap.losses import Loss
+from goldgap.losses.cross_entropy import partial_label
+from goldgap.models.span import SpanScores
+from goldgap.models.span_model import SpanModel
+from goldgap.models.states import BatchStates, stack
+from goldgap.train.data import TrainingSet
+from goldgap.train.optimiser import set_rates
+from goldgap.train.recipe import Recipe, TrainSettings
+from goldgap.unknown import Cells, Policy
+from goldgap.unknown.cells import Weighing
+
+
+class Taken(NamedTuple):
+    """What a step did.
+
+    kept, missampled   unknown cells trained on as negatives, and those among them that are masked entities
+    effective          the policy's effective sample size, added up over sentences; and how many those were
+    """
+
+    loss: float
+    words: int
+    kept: int
+    missampled: int
+    effective: float
+    weighed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stepper:
+    """Everything that a step needs besides its number."""
+
+    model: SpanModel
+    optimiser: torch.optim.Optimizer
+    policy: Policy
+    loss: Loss
+    recipe: Recipe
+    data: TrainingSet
+
+    def take(self, batches: Sequence[Sequence[int]], progress: Progress) -> Taken:
+        """Train on the batches as one step; nothing random survives from one step to the next."""
+        options = self.recipe.train
+        set_rates(self.optimiser, options, progress.step, progress.planned_steps)
+        self.optimiser.zero_grad()
+        self.model.train()
+        parts = []
+        for number, indices in enumerate(batches):
+            chance = _seed(self.recipe.seed, progress.step, number)
+            torch.manual_seed(chance)  # dropout
+            parts.append(self._one(indices, progress, torch.Generator().manual_seed(chance + 1), 1 / len(batches)))
+        if options.clip:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), options.clip)
+        self.optimiser.step()
+        loss, *sums = (sum(column) for column in zip(*parts, strict=True))
+        return Taken(loss / len(batches), *sums)
+
+    def _one(self, indices: Sequence[int], progress: Progress, generator: torch.Generator, share: float) -> Taken:
+        batch = self.model.batch([self.data.examples[index] for index in indices])
+        known = stack([self.data.states[index] for index in indices])
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.recipe.train.precision == "bfloat16"):
+            scores: SpanScores = self.model(batch)  # logits: (batch, cell, label)
+        cells = self._cells(batch, scores, known)
+        keep = self.policy(cells, progress, generator)  # (batch, cell)
+        loss = total_loss(scores.logits, known, keep, self.loss, self.recipe.train, progress)
+        if not torch.isfinite(loss):
+            names = ", ".join(sorted({repr(self.data.names[example.document]) for example in batch.examples}))
+            raise RunError(f"the loss is not a number at step {progress.step}; the batch holds the documents {names}")
+        (loss * share).backward()  # type: ignore[no-untyped-call]
+        effective = 0.0
+        if isinstance(self.policy, Weighing):
+            effective = float(self.policy.effective_sample_size(cells, progress).sum())
+        missampled = 0 if known.dropped is None else int((keep & known.dropped).sum())
+        return Taken(float(loss.detach()), int(batch.words.sum()), int(keep.sum()), missampled, effective, len(indices))
+
+    def _cells(self, batch: Batch, scores: SpanScores, known: BatchStates) -> Cells:
+        documents = torch.tensor([example.document for example in batch.examples], dtype=torch.long)
+        if isinstance(self.policy, Weighing) and self.policy.score_mode == "eval":
+            self.model.eval()
+            with torch.no_grad():
+                scores = self.model(batch)
+            self.model.train()
+        return Cells(
+            scores.logits.detach().float(), known.labels, known.unknown, batch.words, documents, scores.features
+        )
+
+
+def total_loss(
+    logits: Tensor, known: BatchStates, keep: Tensor, loss: Loss, options: TrainSettings, progress: Progress
+) -> Tensor:
+    """Entities, known negatives and the unknown cells that the policy keeps; partly known cells by what is possible."""
+    if known.types is not None:
+        return _by_type(logits, known.types, keep, loss, progress)
+    rows = (known.labels > 0) | known.negative | keep
+    weights = None
+    if options.known_weight != 1.0:
+        weights = torch.where(known.negative, options.known_weight, 1.0)[rows]
+    total = loss(logits[rows], known.labels[rows], progress, weights)
+    if known.possible is not None:
+        partly = known.possible.any(-1) & ~keep
+        if partly.any():
+            total = total + partial_label(logits[partly], known.possible[partly]).mean()
+    return total
+
+
+def _by_type(logits: Tensor, types: Tensor, keep: Tensor, loss: Loss, progress: Progress) -> Tensor:
+    """A question of two answers for every (cell, type) that is known or kept.
+
+    The two are scored -s/2 and s/2: their softmax is the sigmoid of s, and losses that look at the score of O find one.
+    """
+    rows = (types > 0) | keep.unsqueeze(-1)  # (batch, cell, type)
+    score = logits[..., 1:][rows] / 2
+    return loss(torch.stack([-score, score], -1), (types[rows] == 2).long(), progress, None)
+
+
+def _seed(seed: int, step: int, number: int) -> int:
+    return (seed * 1_000_003 + step) * 2_000 + 2 * number
