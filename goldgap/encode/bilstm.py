@@ -6,7 +6,7 @@ import json
 import math
 from array import array
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable
 from dataclasses import asdict, dataclass, replace
 from itertools import takewhile
 from pathlib import Path
@@ -18,6 +18,8 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from goldgap.core.errors import InputError
 from goldgap.core.files import read_text
+from goldgap.core.notes import Notes
+from goldgap.corpus.lines import iterate_lines
 from goldgap.encode.batch import Batch
 from goldgap.encode.encoder import WordVectors, shape_embedding
 
@@ -180,11 +182,12 @@ def read_vectors(path: Path) -> tuple[list[str], Tensor]:
     row_of: dict[str, int] = {}
     values, lines = array("f"), array("L")
     announced = size = 0
-    for line, text in _lines(path):
+    for line, text in enumerate(iterate_lines(path, Notes()), start=1):
+        text = text.rstrip(" ")  # word2vec ends lines in a blank
         if line == 1:
             announced, size = _header(text)
-            if announced:
-                continue
+        if not text or (line == 1 and announced):
+            continue
         try:
             word, vector = _entry(text, size)
         except ValueError as error:
@@ -200,20 +203,6 @@ def read_vectors(path: Path) -> tuple[list[str], Tensor]:
     if len(infinite):
         raise InputError("a number that is not finite", path=path, line=lines[int(infinite[0])])
     return list(row_of), table if len(row_of) == len(lines) else table[list(row_of.values())]
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Numbered lines that are not empty, as they are read; only LF ends one, as words have all sorts of blanks."""
-    try:
-        with path.open("rb") as handle:
-            for number, line in enumerate(handle, start=1):
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip(" \r\n")
-                if text:
-                    yield number, text
-    except UnicodeDecodeError:
-        raise InputError("not UTF-8; word2vec's binary format is not read", path=path, line=number) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=path) from None
 
 
 def _header(text: str) -> tuple[int, int]:

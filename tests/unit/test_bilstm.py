@@ -333,7 +333,7 @@ def test_the_first_word_may_have_blanks_too(tmp_path: Path) -> None:
         ("a 1 2\nb 1e39 2\n", ":2: a number that is not finite"),
         ("3 2\na 1 2\nb 1 2\n", ": 2 vectors, expected 3 as line 1 says"),
         ("", ": 0 vectors, expected some"),
-        (b"a 1 2\n\xff 1 2\n", ":2: not UTF-8"),
+        (b"a 1 2\n\xff 1 2\n", ":2: byte 6 (0xff) is not UTF-8"),
     ],
 )
 def test_what_is_wrong_in_a_file_of_vectors_is_said_with_its_line(
@@ -346,10 +346,8 @@ def test_what_is_wrong_in_a_file_of_vectors_is_said_with_its_line(
 
 
 def test_a_file_that_is_not_there_is_an_input_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read: No such file"):
+    with pytest.raises(InputError, match="no such file"):
         read_vectors(tmp_path / "none.txt")
-    with pytest.raises(InputError, match="cannot be read: Is a directory"):
-        read_vectors(tmp_path)
 
 
 def test_vectors_of_a_file_reach_the_encoder(tmp_path: Path) -> None:
