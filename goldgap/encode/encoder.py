@@ -47,7 +47,9 @@ def load_tokenizer(place: str | Path) -> Any:
     """The fast tokenizer in a directory, or of a name on the hub."""
     from transformers import AutoTokenizer
 
-    return AutoTokenizer.from_pretrained(place, use_fast=True, add_prefix_space=True, trust_remote_code=False)
+    tokenizer = AutoTokenizer.from_pretrained(place, use_fast=True, add_prefix_space=True, trust_remote_code=False)
+    tokenizer.model_max_length = 10**9  # long texts are cut into windows here: no warning that they are too long
+    return tokenizer
 
 
 def special_pieces(tokenizer: Any) -> Special:

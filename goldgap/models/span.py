@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from goldgap.core.registry import Registry
 from goldgap.encode.encoder import WordVectors
+from goldgap.models.layers import end_words, grid, span_layers
 from goldgap.unknown.cells import DenseFeatures, Features
 
 
@@ -64,24 +65,13 @@ class SpanFeatures:
         return (product / squares.sqrt().clamp(min=1e-8)).flatten(1, 2)
 
 
-def end_words(words: int, widths: int) -> Tensor:
-    """The last word of each span, held inside the sentence for those that are too long.  -> (word, width)"""
-    return (torch.arange(words)[:, None] + torch.arange(widths)[None]).clamp(max=max(words - 1, 0))
-
-
-def grid(start: Tensor, end: Tensor, width: Tensor) -> Tensor:
-    """The sum of three parts over all spans.  (batch, word, n) twice, (width, n) -> (batch, word, width, n)"""
-    last = end_words(start.shape[1], width.shape[0]).to(start.device)
-    return start.unsqueeze(2) + end[:, last] + width
-
-
 class ConcatHead(nn.Module):
     """Two hidden layers over [start; end; width embedding] (PURE; 000, 004)."""
 
     def __init__(self, dimension: int, labels: int, sizes: HeadSizes) -> None:
         super().__init__()
         hidden = sizes.hidden
-        self.width: nn.Embedding | None = nn.Embedding(sizes.widths, sizes.width_size)
+        self.width = nn.Embedding(sizes.widths, sizes.width_size)
         self.from_start = nn.Linear(dimension, hidden)
         self.from_end = nn.Linear(dimension, hidden, bias=False)
         self.from_width = nn.Linear(sizes.width_size, hidden, bias=False)
@@ -90,11 +80,8 @@ class ConcatHead(nn.Module):
         self.dropout = sizes.dropout
 
     def forward(self, vectors: WordVectors, widths: int) -> tuple[Tensor, Tensor]:
-        assert self.width is not None
-        first = grid(self.from_start(vectors.start), self.from_end(vectors.end), self.from_width(self.width.weight))
-        first = functional.dropout(functional.relu(first), self.dropout, self.training)
-        second = functional.dropout(functional.relu(self.second(first)), self.dropout, self.training)
-        return self.label(second), second
+        parts = (self.from_start(vectors.start), self.from_end(vectors.end), self.from_width(self.width.weight))
+        return span_layers(parts, self.second, self.label, self.dropout if self.training else 0.0)
 
 
 class PairHead(nn.Module):
@@ -105,7 +92,7 @@ class PairHead(nn.Module):
 
     def __init__(self, dimension: int, labels: int, sizes: HeadSizes) -> None:
         super().__init__()
-        self.width: nn.Embedding | None = None
+        self.width = None
         self.from_start = nn.Linear(dimension, sizes.hidden)
         self.from_end = nn.Linear(dimension, sizes.hidden, bias=False)
         self.from_product = nn.Linear(dimension, sizes.hidden, bias=False)

@@ -19,15 +19,19 @@ class SpanModel(nn.Module):
     """Scores for every span of a batch.
 
     overlap   words that neighbouring windows of a long document share
+    window    most pieces of a window, special ones included
     """
 
-    def __init__(self, encoder: Encoder, head: SpanHead, labels: Labels, tokenizer: Any, *, overlap: int) -> None:
+    def __init__(
+        self, encoder: Encoder, head: SpanHead, labels: Labels, tokenizer: Any, *, overlap: int, window: int
+    ) -> None:
         super().__init__()
         self.encoder: Any = encoder
         self.head = head
         self.labels, self.tokenizer, self.overlap = labels, tokenizer, overlap
         self._special = special_pieces(tokenizer)
-        self._limit = encoder.piece_limit(tokenizer)
+        around = len(self._special.before) + len(self._special.behind)
+        self._limit = min(encoder.piece_limit(tokenizer), window - around)
 
     def forward(self, batch: Batch) -> SpanScores:
         scores: SpanScores = self.head(self.encoder(batch), batch.words)

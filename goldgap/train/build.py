@@ -60,7 +60,7 @@ def _assemble(recipe: Recipe, labels: Labels, encoder: Encoder, tokenizer: Any) 
         several=settings.several,
         features=settings.features,
     )
-    return SpanModel(encoder, head, labels, tokenizer, overlap=recipe.train.overlap)
+    return SpanModel(encoder, head, labels, tokenizer, overlap=recipe.train.overlap, window=recipe.encoder.window)
 
 
 def _transformer(settings: EncoderSettings) -> dict[str, Any]:

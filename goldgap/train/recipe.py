@@ -31,6 +31,8 @@ class EncoderSettings(Settings):
     shapes    add a learned embedding of the word's shape, which uncased encoders do not see
     pooling   pieces that stand for a word at the start and the end of a span
     layers    the last layer, or a learned mix of all
+    window    pieces that are read at once, special ones included; longer texts are read in overlapping windows, which
+              is cheaper than one long one
     size, hidden, vectors, freeze, min_count   of `bilstm`: the sizes of word vectors and of each direction, a file of
               given vectors (then their size counts), whether those stay as given, and how often a word must be seen
     """
@@ -39,6 +41,7 @@ class EncoderSettings(Settings):
     shapes: bool = True
     pooling: Literal["first-last", "first-first"] = "first-last"
     layers: Literal["last", "mix"] = "last"
+    window: int = Field(256, ge=64)
     size: int = Field(100, ge=1)
     hidden: int = Field(200, ge=1)
     vectors: str = ""
@@ -201,6 +204,11 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
 
 def _check(recipe: Recipe) -> None:
     """Refuse what no single setting is wrong about."""
+    if recipe.model.max_width > recipe.train.overlap:
+        raise ConfigError(
+            f"model.max_width = {recipe.model.max_width}, but train.overlap = {recipe.train.overlap}: a span that two "
+            "windows share only a part of would be lost; make the overlap at least as wide"
+        )
     if recipe.model.max_width == 0 and recipe.model.head != "pair":
         raise ConfigError(f"model.max_width = 0: the {recipe.model.head} head embeds widths, so it needs a largest one")
     if recipe.model.max_width == 0 and recipe.policy.name == "fraction":

@@ -19,6 +19,9 @@ class Weighted:
     """ratio      cells for each word of the sentence
     mu         how strongly the non-entity score counts
     t_min      floor of the temperature, which falls from sqrt(epochs) to 1
+    base       added to the uncertainty. With 0, as in the paper, a cell that the model is sure about weighs nothing
+               whether it is sure of an entity or of none, and the missing entities are among the unsure; with 1, what
+               is surely none is drawn from, and what looks like an entity is not
     max_over   labels that O competes with in the non-entity score: "types", or "all" as printed (O among them),
                under which no weight exceeds another by more than the number of labels
     score_mode whose scores weigh: those of the very pass that is trained, dropout and all, or of a second one without
@@ -27,6 +30,7 @@ class Weighted:
     ratio: float = 0.35
     mu: float = 8.0
     t_min: float = 1.0
+    base: float = 0.0
     max_over: Literal["types", "all"] = "types"
     count: Count = "ceil"
     score_mode: Literal["train", "eval"] = "train"
@@ -45,7 +49,7 @@ class Weighted:
         uncertainty = -torch.special.xlogy(z, z).sum(-1)  # u, 001 eq. 14
         rivals = z[..., 1:] if self.max_over == "types" else z
         non_entity = z[..., 0] - rivals.amax(-1)  # v, in [-1, 1]
-        weight: Tensor = uncertainty * (1 + non_entity).clamp(min=0) ** self.mu  # r
+        weight: Tensor = (self.base + uncertainty) * (1 + non_entity).clamp(min=0) ** self.mu  # r
         return weight / self.temperature(progress)
 
     def effective_sample_size(self, cells: Cells, progress: Progress) -> Tensor:

@@ -203,5 +203,5 @@ def test_pickled_weights_are_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_an_encoder_that_does_not_exist_is_an_input_error() -> None:
-    with pytest.raises(InputError, match="could not be loaded"):
+    with pytest.raises(InputError, match="there is no encoder 'no/such-encoder'"):
         load_transformer("no/such-encoder")

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from goldgap.encode.encoder import WordVectors
+from goldgap.models import layers
 from goldgap.models.span import ConcatHead, PairHead, SpanFeatures, SpanHead
 
 D, WORDS, WIDTHS, LABELS = 6, 5, 3, 4
@@ -55,6 +56,45 @@ def test_the_factored_head_equals_the_literal_one(name: str) -> None:
                         else literal_pair(head, start, end)
                     )
                     assert torch.allclose(scores.logits[row, cell], literal, atol=1e-5)
+
+
+@pytest.mark.parametrize("cells", [1, 7, 1000])
+@pytest.mark.parametrize("rate", [0.0, 0.4])
+def test_layers_in_chunks_have_the_gradients_of_finite_differences(
+    cells: int, rate: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(layers, "CELLS", cells)
+    torch.manual_seed(0)
+    second, label = torch.nn.Linear(3, 3).double(), torch.nn.Linear(3, 2).double()
+    shapes = ((2, 3, 3), (2, 3, 3), (2, 3))
+    inputs = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+    parameters = [*second.parameters(), *label.parameters()]
+
+    def logits(*tensors: Tensor) -> Tensor:
+        torch.manual_seed(1)  # the same dropout at every call
+        return layers.span_layers(tensors[:3], second, label, rate)[0]  # type: ignore[arg-type]
+
+    assert torch.autograd.gradcheck(logits, (*inputs, *parameters))
+
+
+def test_layers_in_chunks_equal_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors, words = inputs()
+    model = SpanHead(D, LABELS, max_width=WIDTHS).eval()
+    whole = model(vectors, words).logits
+    monkeypatch.setattr(layers, "CELLS", 1)
+    assert torch.allclose(model(vectors, words).logits, whole, atol=1e-6)
+
+
+def test_dropout_of_the_layers_keeps_the_mean() -> None:
+    second, label = torch.nn.Linear(4, 4), torch.nn.Linear(4, 2)
+    parts = (torch.ones(1, 1, 4), torch.ones(1, 1, 4), torch.ones(1, 4))
+    with torch.no_grad():
+        drawn = torch.stack([layers.span_layers(parts, second, label, 0.5)[1] for _ in range(4000)])
+        second.weight.copy_(torch.eye(4))
+        second.bias.zero_()
+        kept = torch.stack([layers.span_layers(parts, second, label, 0.5)[1] for _ in range(4000)])
+    assert (drawn == 0).float().mean() >= 0.45
+    assert kept.mean().item() == pytest.approx(3.0, abs=0.15)
 
 
 def test_without_a_width_limit_every_span_is_scored() -> None:

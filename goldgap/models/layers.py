@@ -1,0 +1,112 @@
+"""The layers of the span head over all spans, a few sentences at a time.
+
+What the first layer gives is a sum of three projections, so it is never kept: the backward pass makes it again. Of the
+tensors of size words x widths x hidden only the last layer is whole, and the rest stays in the processor's cache.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+CELLS = 2000
+"""Spans that are worked on together, or one sentence of more."""
+
+
+def end_words(words: int, widths: int) -> Tensor:
+    """The last word of each span, held inside the sentence for those that are too long.  -> (word, width)"""
+    return (torch.arange(words)[:, None] + torch.arange(widths)[None]).clamp(max=max(words - 1, 0))
+
+
+def grid(start: Tensor, end: Tensor, width: Tensor) -> Tensor:
+    """The sum of three parts over all spans.  (batch, word, n) twice, (width, n) -> (batch, word, width, n)"""
+    last = end_words(start.shape[1], width.shape[0]).to(start.device)
+    return end[:, last].add_(start.unsqueeze(2)).add_(width)
+
+
+class _SpanLayers(torch.autograd.Function):
+    """relu and dropout of the grid, a layer with relu and dropout, the labels.
+
+    start, end   (batch, word, hidden)
+    width        (width, hidden)
+    """
+
+    @staticmethod
+    @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)  # type: ignore[untyped-decorator]
+    def forward(
+        ctx: Any,
+        start: Tensor,
+        end: Tensor,
+        width: Tensor,
+        second: Tensor,
+        bias: Tensor,
+        label: Tensor,
+        offset: Tensor,
+        rate: float,
+    ) -> tuple[Tensor, Tensor]:
+        """-> logits (batch, word, width, label), last layer (batch, word, width, hidden)"""
+        shape = (*start.shape[:2], width.shape[0])
+        hidden, logits = start.new_empty(*shape, start.shape[2]), start.new_empty(*shape, len(label))
+        kept = torch.empty(*shape, start.shape[2], dtype=torch.bool).bernoulli_(1 - rate) if rate else None
+        scale = 1 / (1 - rate)
+        for rows in _chunks(shape):
+            first = _first(start, end, width, kept, rows, scale)
+            part = torch.addmm(bias, first.flatten(0, 2), second.T).relu_()
+            if rate:
+                part.mul_(torch.empty_like(part, dtype=torch.bool).bernoulli_(1 - rate)).mul_(scale)
+            hidden[rows] = part.view_as(first)
+            logits[rows] = torch.addmm(offset, part, label.T).view(*first.shape[:3], -1)
+        ctx.save_for_backward(start, end, width, second, label, hidden, kept)
+        ctx.scale = scale
+        ctx.mark_non_differentiable(hidden)
+        return logits, hidden
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        start, end, width, second, label, hidden, kept = ctx.saved_tensors
+        of = [torch.zeros_like(tensor) for tensor in (start, end, width, second, label)]
+        of_start, of_end, of_width, of_second, of_label = of
+        of_bias, of_offset = second.new_zeros(len(second)), label.new_zeros(len(label))
+        last = end_words(start.shape[1], len(width))
+        for rows in _chunks(hidden.shape[:3]):
+            above = gradients[0][rows].flatten(0, 2)  # (cell, label)
+            part = hidden[rows].flatten(0, 2)
+            of_label.addmm_(above.T, part)
+            of_offset += above.sum(0)
+            below = (above @ label).mul_(part > 0).mul_(ctx.scale)  # dropped or negative: 0
+            first = _first(start, end, width, kept, rows, ctx.scale)
+            of_second.addmm_(below.T, first.flatten(0, 2))
+            of_bias += below.sum(0)
+            below = (below @ second).view_as(first).mul_(first > 0).mul_(ctx.scale)  # (sentence, word, width, hidden)
+            of_start[rows] = below.sum(2)
+            of_width += below.sum((0, 1))
+            for index in range(len(width)):
+                of_end[rows].index_add_(1, last[:, index], below[:, :, index])
+        return of_start, of_end, of_width, of_second, of_bias, of_label, of_offset, None
+
+
+def _first(start: Tensor, end: Tensor, width: Tensor, kept: Tensor | None, rows: slice, scale: float) -> Tensor:
+    """The first layer of some sentences, with the dropout that was drawn for them."""
+    values = grid(start[rows], end[rows], width).relu_()
+    return values if kept is None else values.mul_(kept[rows]).mul_(scale)
+
+
+def _chunks(shape: tuple[int, ...]) -> list[slice]:
+    """Sentences that are worked on together."""
+    size = max(1, CELLS // max(shape[1] * shape[2], 1))
+    return [slice(begin, begin + size) for begin in range(0, shape[0], size)]
+
+
+def span_layers(
+    parts: tuple[Tensor, Tensor, Tensor], second: torch.nn.Linear, label: torch.nn.Linear, rate: float
+) -> tuple[Tensor, Tensor]:
+    """Logits and last layer of every span, from the projections of starts, ends and widths.
+
+    The last layer has no gradient: it is for policies to look at.
+    """
+    made: tuple[Tensor, Tensor] = _SpanLayers.apply(  # type: ignore[no-untyped-call]
+        *parts, second.weight, second.bias, label.weight, label.bias, rate
+    )
+    return made
