@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-COMMANDS = ("annotate", "check", "convert", "mask", "evaluate", "demo")
+COMMANDS = ("annotate", "check", "convert", "mask", "train", "predict", "suspects", "evaluate", "methods", "demo")
 
 
 def help_of(*command: str) -> str:
