@@ -6,6 +6,7 @@ python experiments/run.py wikigold-masked-0.7 --methods span,uniform --seeds 0,1
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
 import json
 import sys
@@ -33,8 +34,21 @@ def code_hash() -> str:
     for part in PARTS:
         place = root / part
         for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            digest.update(file.relative_to(root).as_posix().encode() + file.read_bytes())
+            digest.update(file.relative_to(root).as_posix().encode() + _meaning(file).encode())
     return digest.hexdigest()
+
+
+def _meaning(file: Path) -> str:
+    """The code without comments, docstrings and layout."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = [item for item in node.body if not _is_docstring(item)]
+    return ast.dump(tree)
+
+
+def _is_docstring(item: ast.stmt) -> bool:
+    return isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant)
 
 
 def run(corpus: str, data: Splits, recipe: Recipe) -> dict[str, Any]:
