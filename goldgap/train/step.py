@@ -13,6 +13,7 @@ from goldgap.core.errors import RunError
 from goldgap.core.progress import Progress
 from goldgap.encode.batch import Batch
 from goldgap.losses import Loss
+from goldgap.losses.base import reduce
 from goldgap.losses.cross_entropy import partial_label
 from goldgap.models.span import SpanScores
 from goldgap.models.span_model import SpanModel
@@ -92,9 +93,10 @@ class Stepper:
             with torch.no_grad():
                 scores = self.model(batch)
             self.model.train()
-        return Cells(
-            scores.logits.detach().float(), known.labels, known.unknown, batch.words, documents, scores.features
-        )
+        unknown = known.unknown
+        if known.possible is not None:  # of these too some type is unknown: were none drawn, nothing would teach O
+            unknown = unknown | known.possible.any(-1)
+        return Cells(scores.logits.detach().float(), known.labels, unknown, batch.words, documents, scores.features)
 
 
 def total_loss(
@@ -102,7 +104,7 @@ def total_loss(
 ) -> Tensor:
     """Entities, known negatives and the unknown cells that the policy keeps; partly known cells by what is possible."""
     if known.types is not None:
-        return _by_type(logits, known.types, keep, loss, progress)
+        return _by_type(logits, known.types, keep, loss, options, progress)
     rows = (known.labels > 0) | known.negative | keep
     weights = None
     if options.known_weight != 1.0:
@@ -111,18 +113,23 @@ def total_loss(
     if known.possible is not None:
         partly = known.possible.any(-1) & ~keep
         if partly.any():
-            total = total + partial_label(logits[partly], known.possible[partly]).mean()
+            values = partial_label(logits[partly], known.possible[partly])
+            total = total + reduce(values, getattr(loss, "reduction", "mean"))
     return total
 
 
-def _by_type(logits: Tensor, types: Tensor, keep: Tensor, loss: Loss, progress: Progress) -> Tensor:
+def _by_type(
+    logits: Tensor, types: Tensor, keep: Tensor, loss: Loss, options: TrainSettings, progress: Progress
+) -> Tensor:
     """A question of two answers for every (cell, type) that is known or kept.
 
     The two are scored -s/2 and s/2: their softmax is the sigmoid of s, and losses that look at the score of O find one.
     """
     rows = (types > 0) | keep.unsqueeze(-1)  # (batch, cell, type)
     score = logits[..., 1:][rows] / 2
-    return loss(torch.stack([-score, score], -1), (types[rows] == 2).long(), progress, None)
+    state = types[rows]
+    weights = torch.where(state == 1, options.known_weight, 1.0) if options.known_weight != 1.0 else None
+    return loss(torch.stack([-score, score], -1), (state == 2).long(), progress, weights)
 
 
 def _seed(seed: int, step: int, number: int) -> int:
