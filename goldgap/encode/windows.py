@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 import torch
@@ -50,11 +51,17 @@ def owned(all_windows: Sequence[Window], index: int, max_width: int) -> Tensor:
     length = all_windows[-1].end
     mine = _distance(window, start, end, length)
     keep = mine >= 0
-    for other, rival in enumerate(all_windows):
-        if other != index and rival.first < window.end and window.first < rival.end:
-            theirs = _distance(rival, start, end, length)
-            keep &= (mine > theirs) | ((mine == theirs) & (index < other))
+    for other in _neighbours(all_windows, index):
+        theirs = _distance(all_windows[other], start, end, length)
+        keep &= (mine > theirs) | ((mine == theirs) & (index < other))
     return keep
+
+
+def _neighbours(all_windows: Sequence[Window], index: int) -> Iterator[int]:
+    """The windows that share a word with this one: those of a document are in order, so the nearest are enough."""
+    first, end = all_windows[index]
+    yield from takewhile(lambda other: all_windows[other].end > first, range(index - 1, -1, -1))
+    yield from takewhile(lambda other: all_windows[other].first < end, range(index + 1, len(all_windows)))
 
 
 def _distance(window: Window, start: Tensor, end: Tensor, length: int) -> Tensor:

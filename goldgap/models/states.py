@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
@@ -10,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from goldgap.core.document import Document
+from goldgap.core.document import Document, Entity, Range, Rejected
 from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
 from goldgap.corpus.words import word_spans, words_of, words_touching
@@ -59,14 +60,15 @@ class Knowledge:
 
 
 def states_of(example: Example, document: Document, knowledge: Knowledge, notes: Notes) -> States:
-    """The states of the spans that this window owns."""
-    types = len(knowledge.labels)
-    first, end = example.window
-    shape = (end - first, knowledge.max_width or end - first)
+    """The states of the spans that this window owns; what cannot be trained on is counted with the first window."""
+    if example.index == 0:
+        _count_lost(example, document, knowledge, notes)
+    document = _seen_from(example, document)
+    types, words = len(knowledge.labels), len(example.words)
+    shape = (words, knowledge.max_width or words)
     mine = owned(example.windows, example.index, shape[1]).numpy()
-    spans = _entity_spans(document, knowledge, notes if example.index == 0 else None)
-    annotated = _marked(spans, knowledge, first, shape)
-    ruled_out = _ruled_out(document, knowledge, first, shape) & ~annotated
+    annotated = _marked(document, document.entities, knowledge, shape)
+    ruled_out = _ruled_out(document, knowledge, shape) & ~annotated
     is_entity = np.any(annotated, axis=-1, keepdims=True)[..., 0]
     open_ = mine & ~is_entity
     negative = open_ & ruled_out.all(-1) if types else open_
@@ -79,9 +81,7 @@ def states_of(example: Example, document: Document, knowledge: Knowledge, notes:
     elif partly.any():
         known["possible"] = np.concatenate([np.ones((*shape, 1), dtype=bool), ~ruled_out], -1) & partly[..., None]
     if document.dropped:
-        gone = word_spans(words_of(document), [(entity.start, entity.end) for entity in document.dropped])
-        named = [(*span, entity.label) for span, entity in zip(gone, document.dropped, strict=True) if span]
-        known["dropped"] = _marked(named, knowledge, first, shape).any(-1) & mine
+        known["dropped"] = _marked(document, document.dropped, knowledge, shape).any(-1) & mine
     return States(
         torch.from_numpy(labels),
         torch.from_numpy(open_ & ~negative & ~partly),
@@ -90,85 +90,99 @@ def states_of(example: Example, document: Document, knowledge: Knowledge, notes:
     )
 
 
-def _marked(
-    spans: Iterable[tuple[int, int, str]], knowledge: Knowledge, first: int, shape: tuple[int, int]
-) -> NDArray[np.bool_]:
-    """The spans of words that lie in a window and are not too wide.  -> (word, width, type)"""
-    marked = np.zeros((*shape, len(knowledge.labels)), dtype=bool)
-    for start, stop, label in spans:
-        inside = first <= start and stop <= first + shape[0] and stop - start <= shape[1]
-        if inside and label in knowledge.labels:
-            marked[start - first, stop - start - 1, knowledge.labels.index(label)] = True
-    return marked
-
-
 def open_types(document: Document, knowledge: Knowledge) -> Grid:
     """Which types of each span of a document are unknown: neither annotated nor ruled out.  -> (word, width, type)"""
     words = len(words_of(document))
     shape = (words, knowledge.max_width or words)
-    annotated = _marked(_entity_spans(document, knowledge, None), knowledge, 0, shape)
-    return ~annotated.any(-1, keepdims=True) & ~_ruled_out(document, knowledge, 0, shape)
+    annotated = _marked(document, document.entities, knowledge, shape)
+    return ~annotated.any(-1, keepdims=True) & ~_ruled_out(document, knowledge, shape)
 
 
-def _entity_spans(document: Document, knowledge: Knowledge, notes: Notes | None) -> list[tuple[int, int, str]]:
-    """The entities as spans of words; those that cannot be trained on are counted."""
-    words = words_of(document)
-    spans = []
-    ranges = word_spans(words, [(entity.start, entity.end) for entity in document.entities])
-    for entity, span in zip(document.entities, ranges, strict=True):
+def _seen_from(example: Example, document: Document) -> Document:
+    """The document with the words of a window, and of its annotations those that touch these."""
+    begin, end = example.words[0][0], example.words[-1][1]
+    if len(example.windows) == 1:
+        return document.replace(tokens=example.words)
+    return document.replace(
+        tokens=example.words,
+        entities=tuple(item for item in document.entities if item.start < end and begin < item.end),
+        rejected=tuple(item for item in document.rejected if item.start < end and begin < item.end),
+        unknown=tuple(item for item in document.unknown if item[0] < end and begin < item[1]),
+        dropped=tuple(item for item in document.dropped if item.start < end and begin < item.end),
+    )
+
+
+def _count_lost(example: Example, document: Document, knowledge: Knowledge, notes: Notes) -> None:
+    """Note the entities of a document that no window of it can be trained on for."""
+    words = example.words if len(example.windows) == 1 else words_of(document)
+    begins = [window.first for window in example.windows]
+    trained: dict[Range, str] = {}
+    for entity, span in zip(document.entities, _spans(words, document.entities), strict=True):
         if span is None:
-            if notes is not None:
-                notes.change("entity that begins or ends inside a word (not trained on)", document.id)
-            continue
-        if notes is not None and 0 < knowledge.max_width < span[1] - span[0]:
+            notes.change("entity that begins or ends inside a word (not trained on)", document.id)
+        elif 0 < knowledge.max_width < span[1] - span[0]:
             notes.change(f"entity of more than {knowledge.max_width} words (not trained on)", document.id)
-        spans.append((*span, entity.label))
-    return spans
+        elif span[1] > example.windows[bisect_right(begins, span[0]) - 1].end:
+            notes.change("entity that no window of the encoder holds whole (not trained on)", document.id)
+        elif trained.setdefault(span, entity.label) != entity.label and not knowledge.several:
+            notes.change("entity with the range of another type (one is trained on; see model.several)", document.id)
 
 
-def _ruled_out(document: Document, knowledge: Knowledge, first: int, shape: tuple[int, int]) -> Grid:
+def _spans(words: tuple[Range, ...], entities: Sequence[Entity | Rejected]) -> list[Range | None]:
+    return word_spans(words, [(entity.start, entity.end) for entity in entities])
+
+
+def _marked(
+    document: Document, entities: Sequence[Entity], knowledge: Knowledge, shape: tuple[int, int]
+) -> NDArray[np.bool_]:
+    """The entities that are whole words and not too many of them.  -> (word, width, type)"""
+    marked = np.zeros((*shape, len(knowledge.labels)), dtype=bool)
+    for entity, span in zip(entities, _spans(words_of(document), entities), strict=True):
+        if span is not None and span[1] - span[0] <= shape[1] and entity.label in knowledge.labels:
+            marked[span[0], span[1] - span[0] - 1, knowledge.labels.index(entity.label)] = True
+    return marked
+
+
+def _ruled_out(document: Document, knowledge: Knowledge, shape: tuple[int, int]) -> Grid:
     """Which types each span is known not to have.  -> (word, width, type)"""
-    words = words_of(document)
     ruled = np.zeros((*shape, len(knowledge.labels)), dtype=bool)
     if document.complete:
-        settled = _touches_all_known(document, first, shape)
+        settled = _touches_all_known(document, shape)
         for index, label in enumerate(knowledge.labels):
             if document.is_complete(label):
                 ruled[..., index] |= settled
-    for item in document.rejected:
-        (span,) = word_spans(words, [(item.start, item.end)])
-        if span is not None and 0 <= span[0] - first < shape[0] and span[1] - span[0] <= shape[1]:
-            hit = ruled[span[0] - first, span[1] - span[0] - 1]
+    for item, span in zip(document.rejected, _spans(words_of(document), document.rejected), strict=True):
+        if span is not None and span[1] - span[0] <= shape[1]:
+            hit = ruled[span[0], span[1] - span[0] - 1]
             hit[:] |= np.array([item.label in (None, label) for label in knowledge.labels], dtype=bool)
     if knowledge.flat and knowledge.certain_negatives:
-        by_people = np.zeros(len(words), dtype=bool)
-        for entity in document.entities:
-            if entity.source != DICTIONARY:
-                touched = words_touching(words, entity.start, entity.end)
-                by_people[touched.start : touched.stop] = True
-        ruled |= _any_inside(by_people, first, shape)[..., None]
+        by_people = [(entity.start, entity.end) for entity in document.entities if entity.source != DICTIONARY]
+        ruled |= _any_inside(_touched(document, by_people), shape)[..., None]
     return ruled
 
 
-def _touches_all_known(document: Document, first: int, shape: tuple[int, int]) -> Grid:
+def _touches_all_known(document: Document, shape: tuple[int, int]) -> Grid:
     """Spans about which a complete document leaves no doubt: those with a word that is known to be outside, and those
     without any unknown word."""
+    unknown = _touched(document, document.unknown)
+    annotated = _touched(document, [(entity.start, entity.end) for entity in document.entities])
+    return _any_inside(~unknown & ~annotated, shape) | ~_any_inside(unknown, shape)
+
+
+def _touched(document: Document, ranges: Iterable[Range]) -> Grid:
+    """The words that have a character in one of the ranges.  -> (word,)"""
     words = words_of(document)
-    unknown = np.zeros(len(words), dtype=bool)
-    for start, end in document.unknown:
-        touched = words_touching(words, start, end)
-        unknown[touched.start : touched.stop] = True
-    annotated = np.zeros(len(words), dtype=bool)
-    for entity in document.entities:
-        touched = words_touching(words, entity.start, entity.end)
-        annotated[touched.start : touched.stop] = True
-    return _any_inside(~unknown & ~annotated, first, shape) | ~_any_inside(unknown, first, shape)
+    touched = np.zeros(len(words), dtype=bool)
+    for start, end in ranges:
+        found = words_touching(words, start, end)
+        touched[found.start : found.stop] = True
+    return touched
 
 
-def _any_inside(flags: Grid, first: int, shape: tuple[int, int]) -> Grid:
-    """Whether a span has a flagged word; the words behind the end of the document have no flag."""
+def _any_inside(flags: Grid, shape: tuple[int, int]) -> Grid:
+    """Whether a span has a flagged word; the words behind the last have no flag.  (word,) -> (word, width)"""
     sums = np.concatenate([[0], np.cumsum(flags)])
-    start = first + np.arange(shape[0])[:, None]
+    start = np.arange(shape[0])[:, None]
     end = np.minimum(start + 1 + np.arange(shape[1])[None], len(flags))
     found: Grid = sums[end] > sums[start]
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from goldgap.core.document import Document
@@ -63,8 +64,10 @@ def _still_open(document: Document, found: list[Candidate], knowledge: Knowledge
     """The candidates whose type is neither annotated nor ruled out there."""
     if not found:
         return
-    unknown = open_types(document, knowledge)  # (word, width, type)
-    for item, span in zip(found, word_spans(words_of(document), [(c.start, c.end) for c in found]), strict=True):
+    spans = word_spans(words_of(document), [(item.start, item.end) for item in found])
+    widest = max(span[1] - span[0] for span in spans if span is not None)  # without a limit, not all widths there are
+    unknown = open_types(document, replace(knowledge, max_width=widest))  # (word, width, type)
+    for item, span in zip(found, spans, strict=True):
         if span is not None and unknown[span[0], span[1] - span[0] - 1, item.label - 1]:
             yield item
 
