@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import tomllib
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from goldgap.core.errors import ConfigError
 from goldgap.core.files import read_text
@@ -22,6 +22,10 @@ class Settings(BaseModel):
 
 
 S = TypeVar("S", bound=Settings)
+
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1)]
 
 ERRORS_SHOWN = 5
 

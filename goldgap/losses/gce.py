@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from goldgap.core.config import Positive
 from goldgap.core.progress import Progress
 from goldgap.losses.base import Reduction, losses, reduce
 
@@ -15,7 +16,7 @@ from goldgap.losses.base import Reduction, losses, reduce
 class GCE:
     """(1 - p^q) / q of the target's probability p: bounded, so that a wrong label cannot dominate."""
 
-    q: float = 0.7
+    q: Positive = 0.7
     reduction: Reduction = "mean"
 
     def __call__(self, logits: Tensor, targets: Tensor, progress: Progress, weights: Tensor | None = None) -> Tensor:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from goldgap.core.config import Positive
 from goldgap.core.progress import Progress
 from goldgap.losses.base import Reduction, losses, reduce
 
@@ -26,7 +27,7 @@ class NRCES:
                 cross-entropy on negatives as well
     """
 
-    w: float = 5.0
+    w: Positive = 5.0
     sign: Literal[-1, 1] = -1
     fractional: bool = False
     parts: Parts = "ce+cs"

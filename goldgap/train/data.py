@@ -48,7 +48,7 @@ def split(recipe: Recipe, corpus: Corpus, dev: Corpus | None, notes: Notes) -> S
     for label, count in sorted(Counter(e.label for document in dev or () for e in document.entities).items()):
         if label not in labels:
             notes.change(
-                f"dev entity of the type {label}, which no training file has (can never be found)", count=count
+                f"dev entity of the type {label}, which no training document has (can never be found)", count=count
             )
     return Split(corpus, dev, select_on)
 

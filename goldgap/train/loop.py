@@ -122,6 +122,8 @@ def _start(recipe: Recipe, corpus: Corpus, dev: Corpus | None, work: Path | None
     policy, loss = recipe.make_policy(), recipe.make_loss()
     decoders.get(recipe.decode.how)  # a wrong name is told now, not behind the first epoch
     parts = split(recipe, corpus, dev, notes)
+    for label in recipe.decode.thresholds:
+        parts.train.labels.index(label)  # the same
     recipe = recipe.model_copy(update={"select_on": parts.select_on})
     facts = describe(parts)
     model = build(recipe, parts.train)

@@ -127,7 +127,7 @@ class Recipe(Settings):
     """
 
     method: str = "uniform"
-    seed: int = 0
+    seed: int = Field(0, ge=0, lt=1 << 32)
     select_on: SelectOn | None = None
     encoder: EncoderSettings = EncoderSettings()
     model: ModelSettings = ModelSettings()
@@ -150,9 +150,9 @@ class Recipe(Settings):
 
     def cautions(self) -> list[str]:
         """What is known to go wrong with this combination of policy and loss (METHODS 9.2)."""
-        policy, loss = self.policy.name, self.loss.name
+        policy, loss, w = self.policy.name, self.loss.name, self.loss.settings.get("w", 5.0)
         found = []
-        if loss == "nrces" and policy in ("weighted", "top-neg") and float(self.loss.settings.get("w", 5.0)) < 10:
+        if loss == "nrces" and policy in ("weighted", "top-neg") and isinstance(w, int | float) and w < 10:
             found.append(
                 f"nrces fades the loss of negatives, of which {policy} keeps few already: expect low precision; "
                 "set loss.w to 10 or more"
@@ -179,9 +179,9 @@ def _make(registry: Registry[Any], kind: str, chosen: Chosen) -> Any:
 
 def recipe_for(method: str = "uniform", *layers: Mapping[str, Any], where: Path | None = None) -> Recipe:
     """The complete recipe of a method; the layers are further groups of settings, of which the later win."""
-    if method not in METHODS:
-        raise ConfigError(unknown_name("method", method, METHODS))
-    values: dict[str, Any] = {"method": method}
+    if str(method) not in METHODS:
+        raise ConfigError(unknown_name("method", str(method), METHODS), path=where)
+    values: dict[str, Any] = {**Recipe().model_dump(mode="json", exclude_none=True), "method": method}
     for layer in (METHODS[method].settings, *layers):
         values = _merged(values, layer)
     recipe = load(Recipe, values, where=where)
@@ -251,5 +251,5 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
 def _value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # also a number of more digits than Python reads
         return text

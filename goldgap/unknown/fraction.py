@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
+from pydantic import Field
 from torch import Tensor
 
+from goldgap.core.config import Share
 from goldgap.core.progress import Progress
 from goldgap.unknown.cells import Cells, policies
 
@@ -20,9 +22,9 @@ class Fraction:
     seed    what the choice depends on, besides the sentence and the cell
     """
 
-    share: float = 0.5
+    share: Share = 0.5
     when: Literal["once", "epoch"] = "once"
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0, lt=1 << 31)] = 0
 
     def __call__(self, cells: Cells, progress: Progress, generator: torch.Generator) -> Tensor:
         # A function of sentence and cell alone: the choice is the same in whatever batch the sentence stands.

@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from goldgap.core.config import Share
 from goldgap.core.errors import ConfigError
 from goldgap.core.progress import Progress
 from goldgap.unknown.cells import Cells, largest, policies
@@ -21,7 +22,7 @@ class TopNeg:
     pick        "top", or "bottom" for the ablation (000 Table 3)
     """
 
-    ratio: float = 0.05
+    ratio: Share = 0.05
     aggregate: Literal["mean", "mean_type", "min_type"] = "mean"
     pick: Literal["top", "bottom"] = "top"
 

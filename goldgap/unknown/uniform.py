@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from goldgap.core.config import Amount
 from goldgap.core.progress import Progress
 from goldgap.unknown.cells import Cells, largest, policies
 
@@ -30,7 +31,7 @@ class Uniform:
     count   how a broken number is rounded
     """
 
-    ratio: float = 0.35
+    ratio: Amount = 0.35
     count: Count = "ceil"
 
     def __call__(self, cells: Cells, progress: Progress, generator: torch.Generator) -> Tensor:

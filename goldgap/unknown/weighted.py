@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from goldgap.core.config import Amount
 from goldgap.core.progress import Progress
 from goldgap.unknown.cells import Cells, largest, policies
 from goldgap.unknown.uniform import Count, sample_size
@@ -27,10 +28,10 @@ class Weighted:
     score_mode whose scores weigh: those of the very pass that is trained, dropout and all, or of a second one without
     """
 
-    ratio: float = 0.35
-    mu: float = 8.0
-    t_min: float = 1.0
-    base: float = 0.0
+    ratio: Amount = 0.35
+    mu: Amount = 8.0
+    t_min: Amount = 1.0
+    base: Amount = 0.0
     max_over: Literal["types", "all"] = "types"
     count: Count = "ceil"
     score_mode: Literal["train", "eval"] = "train"
