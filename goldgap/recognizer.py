@@ -64,9 +64,10 @@ class Recognizer:
         work       folder for checkpoints; a run that was stopped goes on from the newest one in it
         settings   groups of the recipe that differ, e.g. train={"epochs": 3}, encoder={"name": "minilm"}, seed=1
         """
-        recipe = recipe or recipe_for(method, settings)
-        for caution in recipe.cautions():
-            warnings.warn(caution, stacklevel=2)
+        if recipe is None:  # whoever made one can ask it for its cautions
+            recipe = recipe_for(method, settings)
+            for caution in recipe.cautions():
+                warnings.warn(caution, stacklevel=2)
         run = train(recipe, corpus, dev, work=work, observe=observe, stopped=stopped)
         card = model_card(
             run.recipe,

@@ -51,7 +51,7 @@ def show_suspects(found: Iterable[Suspect]) -> None:
         place = suspect.places[0]
         line = Text(f"{place.score:.2f} x{len(suspect.places):<3} {suspect.label:<6} ")
         line.append(one_line(place.before[-24:]), style="dim")
-        line.append(suspect.surface, style="bold")
+        line.append(one_line(suspect.surface), style="bold")
         line.append(one_line(place.after), style="dim")
         out.print(line, no_wrap=True, overflow="ellipsis")
 

@@ -118,21 +118,34 @@ def load_transformer(name: str) -> tuple[nn.Module, Any]:
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # a missing pooler is no news: it is taken off
     try:
         tokenizer = load_tokenizer(place)
-        model: nn.Module = AutoModel.from_pretrained(place, use_safetensors=True, trust_remote_code=False)
-    except OSError:
-        near = get_close_matches(name, ENCODERS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"name a directory, or one of {', '.join(ENCODERS)}"
-        raise InputError(
-            f"there is no encoder {name!r}: neither a directory nor to be had from the hub; {hint}"
-        ) from None
-    except ValueError as error:
-        raise InputError(f"the encoder {name!r} cannot be used: {str(error).splitlines()[0]}") from None
+        loaded = AutoModel.from_pretrained(
+            place, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+        )
+    except Exception as error:  # a directory of somebody else's can be wrong in any way
+        raise InputError(_why_not(name, error)) from None
     finally:
         logging.set_verbosity(told)
+    model: nn.Module = loaded[0]
+    missing = sorted(key for key in loaded[1]["missing_keys"] if not key.startswith("pooler."))
+    if missing:  # they would be random
+        raise InputError(
+            f"the encoder {name!r} lacks {len(missing):,} of its weights, as {missing[0]}; is it an encoder, "
+            "and not a model with one inside?"
+        )
     _without_pooler(model)
     if not tokenizer.is_fast:
         raise InputError(f"the tokenizer of {name!r} is not a fast one, which goldgap needs for word offsets")
     return model, tokenizer
+
+
+def _why_not(name: str, error: Exception) -> str:
+    """Why an encoder could not be loaded, and what else could be asked for."""
+    if isinstance(error, OSError) and not Path(name).is_dir():
+        near = get_close_matches(name, ENCODERS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"name a directory, or one of {', '.join(ENCODERS)}"
+        return f"there is no encoder {name!r}: neither a directory nor to be had from the hub; {hint}"
+    reason = next(iter(str(error).splitlines()), "")
+    return f"the encoder {name!r} cannot be used: {reason or type(error).__name__}"
 
 
 def empty_transformer(folder: Path) -> nn.Module:
