@@ -1,4 +1,7 @@
-"""Policies for the unknown, on tiny tensors: their counts, their laws, their brute-force twins."""
+"""Policies for the unknown, on tiny tensors: their counts, their laws, their brute-force twins.
+
+What all of them promise is in contract/test_variants.py.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import torch
 from torch import Tensor
 
 from goldgap.core.progress import Progress
-from goldgap.unknown import Cells, DenseFeatures, policies
+from goldgap.unknown import Cells, DenseFeatures
 from goldgap.unknown.fraction import Fraction
 from goldgap.unknown.top_neg import TopNeg
 from goldgap.unknown.uniform import Uniform, sample_size
@@ -43,37 +46,6 @@ def cells(batch: int = 3, size: int = 20, *, seed: int = 0, words: int = 10, lab
 def without(batch: Cells, **changes: Tensor) -> Cells:
     values = {name: getattr(batch, name) for name in ("logits", "labels", "unknown", "words", "documents", "features")}
     return Cells(**{**values, **changes})
-
-
-# What every policy promises
-
-
-@pytest.mark.parametrize("name", list(policies))
-class TestEveryPolicy:
-    def test_keeps_only_unknown_cells(self, name: str) -> None:
-        batch = cells()
-        keep = policies.get(name)()(batch, START, generator())
-        assert keep.shape == batch.unknown.shape
-        assert keep.any()
-        assert not (keep & ~batch.unknown).any()
-
-    def test_draws_the_same_with_the_same_generator(self, name: str) -> None:
-        policy, batch = policies.get(name)(), cells()
-        assert torch.equal(policy(batch, START, generator(1)), policy(batch, START, generator(1)))
-
-    def test_works_without_entities_without_unknowns_and_without_sentences(self, name: str) -> None:
-        policy, batch = policies.get(name)(), cells()
-        no_entity = policy(without(batch, labels=torch.zeros_like(batch.labels)), START, generator())
-        assert no_entity.any()
-        nothing = policy(without(batch, unknown=torch.zeros_like(batch.unknown)), START, generator())
-        assert not nothing.any()
-        assert policy(cells(batch=0), START, generator()).shape == (0, 20)
-
-    def test_does_not_change_what_it_is_given(self, name: str) -> None:
-        batch = cells()
-        before = [tensor.clone() for tensor in (batch.logits, batch.labels, batch.unknown)]
-        policies.get(name)()(batch, START, generator())
-        assert all(torch.equal(a, b) for a, b in zip(before, (batch.logits, batch.labels, batch.unknown), strict=True))
 
 
 # Uniform
