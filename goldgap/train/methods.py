@@ -26,6 +26,7 @@ _PAIR_PAPER: dict[str, Any] = {  # 001, and the uniform sampler that it starts f
     "model": {"head": "pair", "max_width": 0, "hidden": 256, "dropout": 0.4},
     "train": {
         "epochs": 40,
+        "batch_size": 16,
         "encoder_rate": 1e-5,
         "head_rate": 1e-5,
         "weight_decay": 1e-5,
@@ -38,6 +39,9 @@ _CONCAT_PAPER: dict[str, Any] = {  # 000 and 004, on the entity model of PURE
     "decode": {"how": "none"},
 }
 
+_FEW: dict[str, Any] = {"known_weight": 0.2}
+"""Of methods that draw few negatives: those that are known, all around the entities, must not outweigh them."""
+
 METHODS: dict[str, Method] = {
     "span": Method(
         "trains on every unannotated span as a negative",
@@ -49,25 +53,29 @@ METHODS: dict[str, Method] = {
         "trains on a few unannotated spans, drawn evenly",
         "nothing",
         "the first thing to try",
-        {"policy": {"name": "uniform"}},
+        {"policy": {"name": "uniform"}, "train": _FEW},
     ),
     "weighted": Method(
-        "draws those that the model doubts but takes for non-entities",
+        "draws from those that do not look like an entity to the model",
         "a model that is decent early",
-        "much is missing, of common kinds",
-        {"policy": {"name": "weighted"}},
+        "much is missing; recall matters",
+        {"policy": {"name": "weighted", "settings": {"base": 1.0, "t_min": 64.0}}, "train": _FEW},
     ),
     "top-neg": Method(
         "trains on those most similar to the known entities",
         "some entities in most batches",
         "labels from a dictionary",
-        {"policy": {"name": "top-neg"}},
+        {"policy": {"name": "top-neg"}, "train": _FEW},
     ),
     "nrces": Method(
         "keeps half, and fades their loss into a bounded one",
         "a guess of what is missing (loss.w)",
         "most annotations are missing",
-        {"policy": {"name": "fraction"}, "loss": {"name": "nrces", "settings": {"w": 2.0}}},
+        {
+            "policy": {"name": "fraction"},
+            "loss": {"name": "nrces", "settings": {"w": 2.0}},
+            "train": {"encoder_rate": 5e-5, "batch_size": 16},
+        },
     ),
     "uniform-paper": Method(
         "uniform as in Li et al. 2021",
@@ -79,7 +87,7 @@ METHODS: dict[str, Method] = {
         "weighted as in Li et al. 2022",
         "bert-base-cased, 40 epochs",
         "to compare with the paper",
-        {**_PAIR_PAPER, "policy": {"name": "weighted", "settings": {"ratio": 0.35, "mu": 8.0, "t_min": 1.0}}},
+        {**_PAIR_PAPER, "policy": {"name": "weighted", "settings": {"ratio": 0.35, "mu": 8.0, "t_min": 1.0, "base": 0.0}}},
     ),
     "top-neg-paper": Method(
         "top-neg as in Xu et al. 2023",
@@ -93,6 +101,7 @@ METHODS: dict[str, Method] = {
             "decode": _CONCAT_PAPER["decode"],
             "train": {
                 "epochs": 20,
+                "batch_size": 16,
                 "encoder_rate": 1e-5,
                 "head_rate": 5e-4,
                 "weight_decay": 0.0,
@@ -117,6 +126,7 @@ METHODS: dict[str, Method] = {
             "decode": _CONCAT_PAPER["decode"],
             "train": {
                 "epochs": 20,
+                "batch_size": 16,
                 "encoder_rate": 2e-5,
                 "head_rate": 5e-4,
                 "clip": 0.0,

@@ -92,10 +92,10 @@ class TrainSettings(Settings):
     """
 
     epochs: int = Field(6, ge=1)
-    batch_size: int = Field(16, ge=1)
+    batch_size: int = Field(8, ge=1)
     accumulate: int = Field(1, ge=1)
     token_budget: int = Field(4096, ge=1)
-    encoder_rate: float = Field(5e-5, ge=0)
+    encoder_rate: float = Field(1e-4, ge=0)
     head_rate: float = Field(1e-3, ge=0)
     weight_decay: float = Field(0.01, ge=0)
     warmup: float = Field(0.1, ge=0, le=1)
