@@ -117,6 +117,9 @@ def prepare(model: SpanModel, corpus: Corpus, recipe: Recipe, notes: Notes) -> T
         model.labels, settings.max_width, is_flat(corpus), recipe.train.certain_negatives, settings.several
     )
     states = [states_of(example, corpus[example.document], knowledge, notes) for example in examples]
+    if not any((item.labels > 0).any() for item in states):
+        lost = "; ".join(notes.lines()) or "they cover no word"
+        raise InputError(f"none of the {corpus.entity_count:,} entities in the training files can be learned: {lost}")
     return TrainingSet([document.id for document in corpus], examples, states)
 
 

@@ -21,14 +21,17 @@ LABELS = Labels(("LOC", "PER"))
 TEXT = "a b c d e"  # five words of one letter
 
 
-def example_of(document: Document, window: Window | None = None) -> Example:
-    words = tuple((2 * i, 2 * i + 1) for i in range(5))
-    cut = window or Window(0, 5)
-    return Example(0, [cut], 0, words[cut.first : cut.end], [[1]] * (cut.end - cut.first), [Shape.lower] * 5)
+def example_of(windows: list[Window], index: int = 0) -> Example:
+    first, end = windows[index]
+    words = tuple((2 * i, 2 * i + 1) for i in range(first, end))
+    return Example(0, windows, index, words, [[1]] * len(words), [Shape.lower] * len(words))
+
+
+WHOLE = [Window(0, 5)]
 
 
 def states(document: Document, *, width: int = 3, flat: bool = True, certain: bool = True) -> States:
-    return states_of(example_of(document), document, Knowledge(LABELS, width, flat, certain), Notes())
+    return states_of(example_of(WHOLE), document, Knowledge(LABELS, width, flat, certain), Notes())
 
 
 def span(first: int, end: int) -> tuple[int, int]:
@@ -78,7 +81,7 @@ complete = st.sampled_from([False, True, frozenset({"PER"}), frozenset({"PER", "
 unknown = st.sampled_from([(), ((0, 3),), ((2, 5), (8, 9))])
 
 
-@settings(derandomize=True, deadline=None, max_examples=400)
+@settings(derandomize=True, deadline=None, max_examples=150)
 @given(entities, rejected, complete, unknown, st.booleans())
 def test_states_are_those_of_the_design(
     entities: list[Entity], rejected: list[Rejected], complete: Any, unknown: Any, certain: bool
@@ -101,6 +104,74 @@ def test_states_are_those_of_the_design(
             if set(by_type.values()) == {"not", "unknown"}:
                 assert found.possible is not None
                 assert found.possible[cell].tolist() == [True, *(by_type[label] == "unknown" for label in LABELS)]
+
+
+CUTS = [WHOLE, [Window(0, 3), Window(2, 5)], [Window(0, 2), Window(1, 4), Window(3, 5)], [Window(0, 3), Window(3, 5)]]
+
+
+def owner_by_the_book(windows: list[Window], first: int, end: int) -> int | None:
+    """The window in which a span lies farthest from an edge that is none of the document's."""
+    rooms = []
+    for index, (a, b) in enumerate(windows):
+        if a <= first and end <= b:
+            rooms.append((-min(first - a if a else 99, b - end if b < 5 else 99), index))
+    return min(rooms)[1] if rooms else None
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(
+    entities, rejected, complete, unknown, st.booleans(), entities, st.sampled_from(CUTS), st.sampled_from([0, 2, 5])
+)
+def test_every_type_of_every_span_has_its_state_in_the_window_that_owns_it(
+    entities: list[Entity],
+    rejected: list[Rejected],
+    complete: Any,
+    unknown: Any,
+    certain: bool,
+    dropped: list[Entity],
+    windows: list[Window],
+    width: int,
+) -> None:
+    """Where a span can have several types, with and without a limit of width, and in windows."""
+    document = Document(
+        TEXT, tuple(entities), "1", None, complete, tuple(rejected), tuple(unknown), dropped=tuple(dropped)
+    )
+    knowledge = Knowledge(LABELS, width, True, certain, several=True)
+    for index, (a, b) in enumerate(windows):
+        found = states_of(example_of(windows, index), document, knowledge, Notes())
+        widths = width or b - a
+        assert found.types is not None
+        assert (found.labels.shape, found.types.shape) == ((b - a, widths), (b - a, widths, 2))
+        assert found.possible is None
+        for first in range(a, b):
+            for extra in range(widths):
+                end, cell = first + extra + 1, (first - a, extra)
+                mine = end <= b and owner_by_the_book(windows, first, end) == index
+                was = mine and any((d.start, d.end) == word_range(first, end) for d in dropped)
+                assert bool(found.dropped is not None and found.dropped[cell]) == was
+                if not mine:
+                    assert found.types[cell].tolist() == [0, 0]
+                    assert [int(grid[cell]) for grid in (found.labels, found.unknown, found.negative)] == [0, 0, 0]
+                    continue
+                by_type = [state_by_the_book(document, first, end, label, certain) for label in LABELS]
+                if "entity" in by_type:  # whoever annotated one type of a span has looked at it
+                    by_type = [state if state == "entity" else "not" for state in by_type]
+                expected = [{"entity": 2, "not": 1, "unknown": 0}[state] for state in by_type]
+                assert found.types[cell].tolist() == expected
+                assert (int(found.labels[cell]) > 0) == ("entity" in by_type)
+                assert bool(found.negative[cell]) == (by_type == ["not", "not"])
+                assert bool(found.unknown[cell]) == ("entity" not in by_type and "unknown" in by_type)
+
+
+def test_both_types_of_a_span_are_trained_where_it_can_have_several() -> None:
+    document = Document(TEXT, (entity(1, 3, "PER"), entity(1, 3, "LOC"), entity(0, 1, "PER")))
+    notes = Notes()
+    found = states_of(example_of(WHOLE), document, Knowledge(LABELS, 3, flat=False, several=True), notes)
+    assert found.types is not None
+    assert found.types[span(1, 3)].tolist() == [2, 2]
+    assert found.types[span(0, 1)].tolist() == [1, 2]
+    assert found.types[span(0, 2)].tolist() == [0, 0]
+    assert notes.changes == {}
 
 
 def test_spans_beyond_the_sentence_are_in_no_state() -> None:
@@ -130,14 +201,29 @@ def test_not_per_but_perhaps_loc() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "what"), [(Entity(0, 9, "PER"), "more than 3 words"), (Entity(0, 2, "PER"), "inside a word")]
+    ("bad", "what"),
+    [
+        ([Entity(0, 9, "PER")], "more than 3 words"),
+        ([Entity(0, 2, "PER")], "inside a word"),
+        ([Entity(0, 3, "PER"), Entity(0, 3, "LOC")], "range of another type"),
+    ],
 )
-def test_what_cannot_be_trained_on_is_counted(bad: Entity, what: str) -> None:
+def test_what_cannot_be_trained_on_is_counted(bad: list[Entity], what: str) -> None:
     notes = Notes()
-    document = Document(TEXT, (bad,))
-    states_of(example_of(document), document, Knowledge(LABELS, 3, flat=True), notes)
+    document = Document(TEXT, tuple(bad))
+    states_of(example_of(WHOLE), document, Knowledge(LABELS, 3, flat=True), notes)
     (change,) = notes.changes
     assert what in change
+
+
+def test_what_cannot_be_trained_on_is_counted_once_for_all_windows() -> None:
+    windows, notes = [Window(0, 3), Window(2, 5)], Notes()
+    document = Document(TEXT, (entity(1, 4, "PER"), entity(0, 3, "PER"), entity(2, 5, "PER")))
+    found = [states_of(example_of(windows, i), document, Knowledge(LABELS, 3, flat=False), notes) for i in (0, 1)]
+    assert {what: tally.count for what, tally in notes.changes.items()} == {
+        "entity that no window of the encoder holds whole (not trained on)": 1
+    }
+    assert [int((item.labels > 0).sum()) for item in found] == [1, 1]
 
 
 def test_stacking_pads_with_cells_in_no_state() -> None:
