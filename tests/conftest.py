@@ -6,8 +6,12 @@ import ipaddress
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.command import Run
 
 ROOT = Path(__file__).parent.parent
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -58,3 +62,13 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests.tiny import save_tiny_encoder
 
     return save_tiny_encoder(tmp_path_factory.mktemp("encoder"))
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Runs commands in a folder of their own and a terminal of 80 columns."""
+    from tests.command import call
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return lambda *arguments: call(arguments, monkeypatch, capsys)

@@ -4,37 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from goldgap import Corpus, __version__
-from goldgap.cli import main
+from goldgap import Corpus, Recognizer, __version__
 from goldgap.demo import DEV, DICTIONARY, TEST
-
-Run = Callable[..., "Result"]
-
-
-class Result:
-    def __init__(self, status: int, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def call(*arguments: object) -> Result:
-        monkeypatch.setattr(sys, "argv", ["goldgap", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        captured = capsys.readouterr()
-        return Result(int(stopped.value.code or 0), captured.out, captured.err)
-
-    return call
+from goldgap.encode import transformer
+from tests.command import Run
+from tests.tiny import save_tiny_encoder
 
 
 def test_annotate_writes_labels_and_says_what_to_think_of_them(run: Run, tmp_path: Path) -> None:
@@ -123,13 +101,25 @@ def test_an_option_that_does_not_exist_is_status_2(run: Run) -> None:
     assert run("convert", "a", "b", "--nonsense").status == 2
 
 
-def test_demo_says_where_its_report_is(run: Run, tmp_path: Path) -> None:
-    result = run("demo", "-o", "out")
+@pytest.mark.slow
+def test_demo_says_where_its_report_is_and_can_be_repeated(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instead_of_minilm = save_tiny_encoder(tmp_path / "encoder", positions=256)
+    monkeypatch.setattr(transformer, "find_encoder", lambda name: str(instead_of_minilm))
+    assert run("demo", "-o", "out", "--epochs", "1").status == 0
+    result = run("demo", "-o", "out", "--epochs", "1")
     assert result.status == 0
     assert "report: out/report.md" in result.out
+    assert max(map(len, result.out.split("\n"))) <= 80
     report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "| all |" in report
-    assert run("demo", "-o", "out").status == 0
+    for method in ("span", "uniform"):
+        assert Recognizer.load(tmp_path / "out" / f"model-{method}").recipe.method == method
+    scores = json.loads((tmp_path / "out" / "quality.json").read_text(encoding="utf-8"))["test"]
+    assert list(scores) == ["dictionary alone", "span", "uniform"]
+    suspects = (tmp_path / "out" / "suspects.jsonl").read_text(encoding="utf-8").splitlines()
+    assert all(json.loads(line)["places"] for line in suspects)
 
 
 def test_version(run: Run) -> None:
@@ -267,7 +257,18 @@ def test_version_is_that_of_the_package(run: Run) -> None:
 def test_help_names_every_command(run: Run, call: tuple[str, ...]) -> None:
     printed = run(*call)
     shown = printed.out + printed.err
-    for command in ("annotate", "check", "convert", "mask", "evaluate", "demo"):
+    for command in (
+        "annotate",
+        "check",
+        "convert",
+        "mask",
+        "train",
+        "predict",
+        "suspects",
+        "evaluate",
+        "methods",
+        "demo",
+    ):
         assert command in shown
 
 
