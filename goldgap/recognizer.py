@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from goldgap.core.config import load, read_toml, to_toml
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Entity
 from goldgap.core.errors import IntegrityError
-from goldgap.core.files import commit_directory, read_text, verify_directory
+from goldgap.core.files import MANIFEST, commit_directory, read_text, verify_directory
 from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
 from goldgap.models.predict import predict
@@ -137,6 +138,9 @@ class Recognizer:
         from safetensors.torch import load_file
 
         folder = Path(path)
+        if not os.path.exists(folder / MANIFEST):
+            what = "it has no manifest.json" if os.path.isdir(folder) else "there is no such folder"
+            raise IntegrityError(f"{what}, expected the folder that goldgap train wrote", path=folder)
         names = verify_directory(folder)
         for name in _FILES:
             if name not in names:

@@ -61,7 +61,8 @@ def evaluate(
 
 def _predicted(path: Path, truth: Corpus, reading: Reading) -> Corpus:
     """The predictions in a file, or those of a model for the documents in question."""
-    if not (path / "manifest.json").is_file():
+    is_model = not any(path.glob("*.ann")) if path.is_dir() else not path.exists() and not path.suffix
+    if not is_model:
         return reading.read(path)
     from goldgap import Corpus, Recognizer
 

@@ -45,6 +45,8 @@ def predict(
             counts["documents"] += 1
             counts["entities"] += len(document.entities)
             yield document
+        if reading.strict:
+            lost.refuse_changes()
 
     written = write_stream(counted(), output, strict=reading.strict)
     show_notes(read, f"while reading {source}")

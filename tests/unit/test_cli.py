@@ -11,6 +11,7 @@ import pytest
 from goldgap import Corpus, Recognizer, __version__
 from goldgap.demo import DEV, DICTIONARY, TEST
 from goldgap.encode import transformer
+from goldgap.train.methods import METHODS
 from tests.command import Run
 from tests.tiny import save_tiny_encoder
 
@@ -120,6 +121,21 @@ def test_demo_says_where_its_report_is_and_can_be_repeated(
     assert list(scores) == ["dictionary alone", "span", "uniform"]
     suspects = (tmp_path / "out" / "suspects.jsonl").read_text(encoding="utf-8").splitlines()
     assert all(json.loads(line)["places"] for line in suspects)
+
+
+def test_methods_explains_every_one_in_80_columns(run: Run) -> None:
+    result = run("methods")
+    assert (result.status, result.err) == (0, "")
+    names = [line.split()[0] for line in result.out.splitlines() if line[:1].strip()]
+    assert set(METHODS) <= set(names)
+    assert max(map(len, result.out.splitlines())) <= 80
+
+
+def test_methods_as_json_have_their_settings(run: Run) -> None:
+    values = json.loads(run("methods", "--json").out)
+    assert list(values) == list(METHODS)
+    assert all(value.keys() == {"what", "needs", "when", "settings"} for value in values.values())
+    assert all(value["settings"]["policy"]["name"] for value in values.values())
 
 
 def test_version(run: Run) -> None:
