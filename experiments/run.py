@@ -9,6 +9,7 @@ import argparse
 import ast
 import hashlib
 import json
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -19,11 +20,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import goldgap
 from experiments.corpora import Splits, splits
 from goldgap import Corpus, Recognizer
+from goldgap.core.files import write_atomic
 from goldgap.evaluate.scores import evaluate
 from goldgap.train.loop import Seen
 from goldgap.train.recipe import Recipe, parse_settings, recipe_for
 
 RESULTS = Path(__file__).parent / "results"
+WORK = Path(__file__).parent / "unfinished"
+"""Checkpoints of runs that were stopped: called again, they go on."""
 PARTS = ("encode", "models", "unknown", "losses", "decode.py", "train/step.py", "train/optimiser.py")
 """The code that decides a result, with recipe and data; `corpus` and the rest only read and show."""
 
@@ -51,7 +55,7 @@ def _is_docstring(item: ast.stmt) -> bool:
     return isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant)
 
 
-def run(corpus: str, data: Splits, recipe: Recipe) -> dict[str, Any]:
+def run(corpus: str, data: Splits, recipe: Recipe, work: Path) -> dict[str, Any]:
     """One training with its scores on dev and test."""
     started = time.perf_counter()
 
@@ -59,7 +63,7 @@ def run(corpus: str, data: Splits, recipe: Recipe) -> dict[str, Any]:
         if seen.metrics is not None:
             print(f"  epoch {seen.metrics['epoch']:g}: dev F1 {100 * seen.metrics['f1']:.2f}", flush=True)
 
-    model = Recognizer.train(data.train, data.dev, recipe=recipe, observe=show)
+    model = Recognizer.train(data.train, data.dev, recipe=recipe, work=work, observe=show)
     seconds = time.perf_counter() - started
     result = evaluate(data.test, Corpus(model.predict(data.test)))
     micro = result.strict.micro
@@ -100,7 +104,12 @@ def main() -> None:
             file = RESULTS / f"{given.corpus}_{method}_{seed}_{key}.json"
             print(f"{given.corpus} {method} seed {seed}: {file.name}", flush=True)
             if not file.exists():
-                file.write_text(json.dumps(run(given.corpus, data, recipe), indent=1) + "\n", encoding="utf-8")
+                work = WORK / key
+                work.mkdir(parents=True, exist_ok=True)
+                result = run(given.corpus, data, recipe, work)
+                with write_atomic(file) as handle:
+                    handle.write(json.dumps(result, indent=1) + "\n")
+                shutil.rmtree(work)
             test = json.loads(file.read_text(encoding="utf-8"))["test"]
             print(
                 "  test " + ", ".join(f"{name} {100 * test[name]:.2f}" for name in ("precision", "recall", "f1")),
