@@ -49,10 +49,15 @@ def train(
     with claim(output, resume=resume) as work, asked_to_stop() as asked:
         from goldgap import Recognizer
         from goldgap.cli.watch import watching
-        from goldgap.train.loop import Stopped
+        from goldgap.train.loop import Seen, Stopped
+
+        def observe(seen: Seen) -> None:
+            if seen.passed_over is not None:
+                show_notes(seen.passed_over, "while resuming")
+            show(seen)
 
         try:
-            with watching(resolved, corpus, judge) as observe:
+            with watching(resolved, corpus, judge) as show:
                 model = Recognizer.train(
                     corpus, judge, recipe=resolved, work=work, observe=observe, stopped=lambda: asked() > 0
                 )

@@ -6,6 +6,7 @@ import glob
 import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterator
@@ -155,11 +156,10 @@ def commit_directory(path: Path) -> Iterator[Path]:
             _sync_directory(Path(folder))
         os.rename(temporary, path)
         _sync_directory(path.parent)
-    except OSError as error:
+    except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
-        raise _write_failed(path, error) from error
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
+        if (cause := _system_error(error)) is not None:
+            raise _write_failed(path, cause) from error
         raise
 
 
@@ -226,9 +226,9 @@ def remove_stale(parent: Path, name: str = "") -> list[Path]:
         pid = leftover.name.rpartition("-")[2]
         if pid.isdecimal() and not _alive(int(pid)):
             if leftover.is_dir() and not leftover.is_symlink():
-                shutil.rmtree(leftover)
+                shutil.rmtree(leftover, ignore_errors=True)  # two processes may be at it
             else:
-                leftover.unlink()
+                leftover.unlink(missing_ok=True)
             stale.append(leftover)
     return stale
 
@@ -293,6 +293,14 @@ def _read_failed(path: Path, error: OSError) -> InputError:
 
 def _write_failed(path: Path, error: OSError) -> RunError:
     return RunError(f"{path}: could not be written: {_reason(error)}. What was there before is untouched")
+
+
+def _system_error(error: BaseException) -> OSError | None:
+    """The error of the system behind an exception; libraries in Rust have types of their own and tell it in words."""
+    if isinstance(error, OSError):
+        return error
+    told = re.search(r"\(os error (\d+)\)", str(error))
+    return OSError(int(told[1]), os.strerror(int(told[1]))) if told else None
 
 
 def _reason(error: OSError | ValueError) -> str:

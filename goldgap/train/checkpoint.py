@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from goldgap.core.errors import ConfigError, IntegrityError
+from goldgap.core.errors import ConfigError, IntegrityError, RunError
 from goldgap.core.files import commit_directory, read_text, remove_stale, verify_directory
 from goldgap.core.notes import Notes
 from goldgap.models.span_model import SpanModel
@@ -68,8 +68,9 @@ class Checkpoints:
         """Write a checkpoint, then remove all but the last few."""
         from safetensors.torch import save_file
 
+        require_numbers(model, state.step)
         target = self.folder / f"step-{state.step:08d}"
-        if target.exists():  # the same step again, behind an evaluation
+        if target.exists():  # damaged, or the run would have gone on from it
             shutil.rmtree(target)
         with commit_directory(target) as place:
             save_file(contiguous(model.state_dict()), place / "model.safetensors")
@@ -79,8 +80,11 @@ class Checkpoints:
             values = asdict(RunState(**{name: getattr(state, name) for name in _PLAIN}))
             values.pop("best")
             (place / "state.json").write_text(json.dumps({"identity": self.identity, "state": values}), "utf-8")
-        for old in self._found()[:-KEPT]:
-            shutil.rmtree(old)
+        # Later ones are damaged as well: they must not push out those that are whole.
+        kept = [place for place in self._found() if place <= target][-KEPT:]
+        for place in self._found():
+            if place not in kept:
+                shutil.rmtree(place)
 
     def restore(self, model: SpanModel, optimiser: torch.optim.Optimizer, notes: Notes) -> RunState:
         """The newest checkpoint that is whole, put into model and optimiser; a fresh state when there is none."""
@@ -133,6 +137,13 @@ def run_identity(recipe: Recipe, data: Mapping[str, str]) -> dict[str, Any]:
 
     walk(recipe.model_dump(mode="json"), "")
     return flat
+
+
+def require_numbers(model: SpanModel, step: int) -> None:
+    """Refuse weights that nothing can be learned from any more, before they take the place of good ones."""
+    for name, parameter in model.named_parameters():
+        if not bool(parameter.isfinite().all()):
+            raise RunError(f"{name} is not a number any more behind step {step}; no later checkpoint was saved")
 
 
 def contiguous(weights: Mapping[str, Tensor]) -> Weights:

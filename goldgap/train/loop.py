@@ -16,7 +16,7 @@ from goldgap.evaluate.scores import evaluate
 from goldgap.models.predict import predict
 from goldgap.models.span_model import SpanModel
 from goldgap.train.build import build
-from goldgap.train.checkpoint import Checkpoints, Metrics, RunState, contiguous, run_identity
+from goldgap.train.checkpoint import Checkpoints, Metrics, RunState, contiguous, require_numbers, run_identity
 from goldgap.train.data import Plan, describe, prepare, split
 from goldgap.train.optimiser import make_optimiser
 from goldgap.train.recipe import Recipe
@@ -28,11 +28,16 @@ class Stopped(GoldgapError):  # noqa: N818  (not an error: somebody asked)
 
 
 class Seen(NamedTuple):
-    """What an observer is told behind each step; `metrics` only behind an evaluation."""
+    """What an observer is told behind each step.
+
+    metrics       only behind an evaluation
+    passed_over   only at the beginning: damaged checkpoints, if there are any
+    """
 
     progress: Progress
     taken: Taken | None
     metrics: Metrics | None = None
+    passed_over: Notes | None = None
 
 
 Observer = Callable[[Seen], None]
@@ -66,6 +71,8 @@ def train(
     """
     run = _start(recipe, corpus, dev, work)
     options, state, plan = recipe.train, run.state, run.plan
+    if run.passed_over.changes:
+        observe(Seen(plan.progress(state.step), None, passed_over=run.passed_over))
 
     def stop_if_asked() -> None:
         if stopped():
@@ -91,6 +98,7 @@ def train(
         observe(Seen(progress, taken))
     if state.best is not None:
         run.model.load_state_dict(state.best)
+    require_numbers(run.model, state.step)
     run.model.eval()
     return Trained(run.model, run.recipe, state.metrics, state.best_step, run.facts, run.notes)
 
@@ -108,6 +116,7 @@ class _Run:
     checkpoints: Checkpoints | None
     facts: dict[str, Any]
     notes: Notes
+    passed_over: Notes
     saved: int
 
     def save(self) -> None:
@@ -118,7 +127,7 @@ class _Run:
 
 
 def _start(recipe: Recipe, corpus: Corpus, dev: Corpus | None, work: Path | None) -> _Run:
-    notes = Notes()
+    notes, passed_over = Notes(), Notes()
     policy, loss = recipe.make_policy(), recipe.make_loss()
     decoders.get(recipe.decode.how)  # a wrong name is told now, not behind the first epoch
     parts = split(recipe, corpus, dev, notes)
@@ -130,7 +139,7 @@ def _start(recipe: Recipe, corpus: Corpus, dev: Corpus | None, work: Path | None
     data = prepare(model, parts.train, recipe, notes)
     optimiser = make_optimiser(model, recipe.train)
     checkpoints = Checkpoints(work, run_identity(recipe, facts)) if work is not None else None
-    state = RunState() if checkpoints is None else checkpoints.restore(model, optimiser, notes)
+    state = RunState() if checkpoints is None else checkpoints.restore(model, optimiser, passed_over)
     return _Run(
         recipe,
         parts.dev,
@@ -141,6 +150,7 @@ def _start(recipe: Recipe, corpus: Corpus, dev: Corpus | None, work: Path | None
         checkpoints,
         facts,
         notes,
+        passed_over,
         saved=state.step,
     )
 

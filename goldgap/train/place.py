@@ -6,12 +6,11 @@ import os
 import shutil
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import IO
 
-from goldgap.core.errors import InputError
+from goldgap.core.errors import InputError, RunError
 from goldgap.core.files import remove_stale
 
 LOCK = "lock"
@@ -30,50 +29,82 @@ def claim(output: Path, *, resume: bool) -> Iterator[Path]:
     there already: nothing is overwritten.
     """
     folder = unfinished(output)
-    if os.path.lexists(output):
-        raise InputError("exists already; name a new folder, or remove this one first", path=output)
+    _refuse_existing(output)
     if not output.parent.is_dir():
         raise InputError(f"the folder {output.parent} does not exist; create it first", path=output)
-    if not resume and any(folder.glob("step-*")):
-        raise InputError("an unfinished run is here; go on with --resume, or remove this folder first", path=folder)
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot be created: {error.strerror}", path=folder) from None
-    with _locked(folder / LOCK):
-        remove_stale(folder)
-        remove_stale(output.parent, output.name)
+    with _locked(folder):
         try:
+            _refuse_existing(output)  # by a run that ended just now
+            if not resume and any(folder.glob("step-*")):
+                raise InputError(
+                    "an unfinished run is here; go on with --resume, or remove this folder first", path=folder
+                )
+            remove_stale(folder)
+            remove_stale(output.parent, output.name)
             yield folder
         except BaseException:
             if not any(folder.glob("step-*")):  # nothing to go on from
-                shutil.rmtree(folder)
+                _remove(folder, output)
             raise
-        shutil.rmtree(folder)
+        _remove(folder, output)
+
+
+def _refuse_existing(output: Path) -> None:
+    if os.path.lexists(output):
+        remove_stale(output.parent, output.name)
+        rest = unfinished(output)
+        hint = f"; if it is whole, {rest} is a rest of its run to remove" if rest.exists() else ""
+        raise InputError(f"exists already; name a new folder, or remove this one first{hint}", path=output)
+
+
+def _remove(folder: Path, output: Path) -> None:
+    """Remove the folder of a run while holding it: under its name it is there with its lock, or not at all."""
+    aside = output.with_name(f".tmp-{output.name}-{os.getpid()}")
+    os.rename(folder, aside)
+    shutil.rmtree(aside)
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock that the system takes back when this process ends, however it ends."""
-    import fcntl
-
-    handle: IO[str] = path.open("a+")
+def _locked(folder: Path) -> Iterator[None]:
+    """Make and hold a folder by a lock that the system takes back when this process ends, however it ends."""
+    descriptor = _lock(folder)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        handle.seek(0)
-        holder = handle.read().strip() or "another process"
-        handle.close()
-        raise InputError(
-            f"in use by the running process {holder}; wait until it ends, or name another output", path=path.parent
-        ) from None
-    try:
-        handle.truncate(0)
-        handle.write(str(os.getpid()))
-        handle.flush()
+        try:
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, str(os.getpid()).encode())
+        except OSError as error:
+            raise RunError(f"{folder / LOCK}: could not be written: {error.strerror}") from None
         yield
     finally:
-        handle.close()
+        os.close(descriptor)
+
+
+def _lock(folder: Path) -> int:
+    import fcntl
+
+    path = folder / LOCK
+    for _ in range(100):  # the run that holds the folder may end and remove it between any two of these lines
+        try:
+            with suppress(FileExistsError):
+                folder.mkdir()
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise InputError(f"cannot be created: {error.strerror}", path=folder) from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.read(descriptor, 32).decode() or "another process"
+            os.close(descriptor)
+            raise InputError(
+                f"in use by the running process {holder}; wait until it ends, or name another output", path=folder
+            ) from None
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), path.stat()):
+                return descriptor
+        os.close(descriptor)  # of a lock that was removed meanwhile: it keeps nobody out
+    raise InputError("cannot be created: is it a link that leads nowhere?", path=folder)
 
 
 @contextmanager

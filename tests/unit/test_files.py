@@ -321,6 +321,13 @@ def test_an_exception_inside_passes_and_leaves_nothing(tmp_path: Path, error: ty
     assert not list(tmp_path.iterdir())
 
 
+def test_an_error_of_the_system_that_a_library_tells_in_words_names_the_directory(tmp_path: Path) -> None:
+    error = ValueError("Error while serializing: I/O error: No space left on device (os error 28)")
+    with pytest.raises(RunError, match=r"model: could not be written: No space left on device\. What was there before"):
+        commit_and_fail(tmp_path / "model", error)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_failing_system_call_inside_names_the_target_and_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"model: could not be written: No space left on device"):
         commit_and_fail(tmp_path / "model", OSError(28, "No space left on device"))
