@@ -87,7 +87,10 @@ METHODS: dict[str, Method] = {
         "weighted as in Li et al. 2022",
         "bert-base-cased, 40 epochs",
         "to compare with the paper",
-        {**_PAIR_PAPER, "policy": {"name": "weighted", "settings": {"ratio": 0.35, "mu": 8.0, "t_min": 1.0, "base": 0.0}}},
+        {
+            **_PAIR_PAPER,
+            "policy": {"name": "weighted", "settings": {"ratio": 0.35, "mu": 8.0, "t_min": 1.0, "base": 0.0}},
+        },
     ),
     "top-neg-paper": Method(
         "top-neg as in Xu et al. 2023",
