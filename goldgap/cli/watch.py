@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from goldgap.cli.show import err, out, percent
@@ -38,7 +38,7 @@ def watching(recipe: Recipe, corpus: Corpus, dev: Corpus | None) -> Iterator[Obs
     bar = Progress(
         TextColumn("epoch {task.fields[epoch]}"),
         BarColumn(bar_width=None),
-        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+        MofNCompleteColumn(),
         TextColumn("loss {task.fields[loss]:.3g}"),
         TextColumn("{task.fields[speed]:,.0f} words/s"),
         TextColumn("{task.fields[f1]}"),
@@ -54,7 +54,7 @@ def watching(recipe: Recipe, corpus: Corpus, dev: Corpus | None) -> Iterator[Obs
 class _Watcher:
     def __init__(self, bar: Progress) -> None:
         self._bar = bar
-        self._task = bar.add_task("", total=None, epoch="-", loss=0.0, speed=0.0, f1="")
+        self._task = bar.add_task("", total=None, visible=False, epoch="", loss=0.0, speed=0.0, f1="")
         self._loss: float | None = None
         self._speed: float | None = None
         self._last = time.perf_counter()
@@ -70,6 +70,7 @@ class _Watcher:
                 self._task,
                 completed=seen.progress.step + 1,
                 total=seen.progress.planned_steps,
+                visible=True,
                 epoch=epoch,
                 loss=self._loss,
                 speed=self._speed,

@@ -1,0 +1,52 @@
+"""What a person sees of a training run, in a terminal and in a log file."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from goldgap import Corpus, Document, Entity
+from goldgap.cli import watch
+from goldgap.core.progress import Progress
+from goldgap.train.loop import Seen
+from goldgap.train.recipe import recipe_for
+from goldgap.train.step import Taken
+
+CORPUS = Corpus([Document("Ann met Bob .", (Entity(0, 3, "PER"),))])
+METRICS = {"step": 2, "epoch": 1.0, "loss": 1.5, "precision": 0.5, "recall": 0.25, "f1": 1 / 3}
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, *, terminal: bool, metrics: dict[str, float]) -> str:
+    """What two steps and an evaluation print, 80 columns wide."""
+    out = Console(file=io.StringIO(), force_terminal=terminal, width=80, highlight=False, markup=False, no_color=True)
+    monkeypatch.setattr(watch, "out", out)
+    with watch.watching(recipe_for("uniform"), CORPUS, None) as observe:
+        for step in range(2):
+            observe(Seen(Progress(0, 1, step, 2), Taken(2.0 - step, 40, 5, 0, 0.0, 1)))
+        observe(Seen(Progress(0, 1, 1, 2), None, metrics))
+    assert isinstance(out.file, io.StringIO)
+    return out.file.getvalue()
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_run_and_each_evaluation_are_shown(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
+    printed = shown(monkeypatch, terminal=terminal, metrics=METRICS)
+    assert "uniform on minilm: 1 documents, 1 entities of 1 types" in printed
+    assert "50.00      25.00      33.33" in printed
+
+
+def test_a_terminal_gets_a_bar_with_loss_speed_and_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = shown(monkeypatch, terminal=True, metrics=METRICS)
+    for part in ("epoch 1/1", "2/2", "loss", "words/s", "dev F1 33.33"):
+        assert part in printed
+
+
+def test_a_log_file_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "words/s" not in shown(monkeypatch, terminal=False, metrics=METRICS)
+
+
+def test_without_a_dev_set_there_are_no_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = shown(monkeypatch, terminal=True, metrics={"step": 2, "epoch": 1.0, "loss": 1.5})
+    assert "-          -          -" in printed
