@@ -54,6 +54,10 @@ def train(
         def observe(seen: Seen) -> None:
             if seen.passed_over is not None:
                 show_notes(seen.passed_over, "while resuming")
+            if seen.left_out is not None:
+                if reading.strict:
+                    seen.left_out.refuse_changes()
+                show_notes(seen.left_out, "left out")
             show(seen)
 
         try:
@@ -65,7 +69,6 @@ def train(
             out.print(f"{stop}; the same command with --resume goes on from there: {work}", soft_wrap=True)
             raise typer.Exit(128 + asked()) from None
         model.save(output)
-    show_notes(model.notes, "left out")
     out.print(f"model written to {output}", soft_wrap=True)
 
 

@@ -32,12 +32,14 @@ class Seen(NamedTuple):
 
     metrics       only behind an evaluation
     passed_over   only at the beginning: damaged checkpoints, if there are any
+    left_out      only at the beginning: what cannot be trained on, if there is any
     """
 
     progress: Progress
     taken: Taken | None
     metrics: Metrics | None = None
     passed_over: Notes | None = None
+    left_out: Notes | None = None
 
 
 Observer = Callable[[Seen], None]
@@ -73,6 +75,8 @@ def train(
     options, state, plan = recipe.train, run.state, run.plan
     if run.passed_over.changes:
         observe(Seen(plan.progress(state.step), None, passed_over=run.passed_over))
+    if run.notes.changes:
+        observe(Seen(plan.progress(state.step), None, left_out=run.notes))
 
     def stop_if_asked() -> None:
         if stopped():

@@ -178,6 +178,25 @@ def test_a_caution_is_told_once_and_the_run_goes_on(run: Run, files: Path, tiny_
     assert result.err.startswith("caution: ")
 
 
+def test_strict_training_refuses_what_cannot_be_trained_on(run: Run, files: Path, tiny_encoder: Path) -> None:
+    wide = Document("Ann of the works of Oslo", (Entity(0, 24, "PER"),), id="w")
+    Corpus([*corpus().documents, wide]).write(files / "wide.jsonl")
+    before = contents(files)
+    data = ("train", "--train", "wide.jsonl", "--dev", "dev.jsonl", "--encoder", tiny_encoder, "-o", "model", *FAST)
+    result = run(*data, "--strict")
+    assert result.status == 2
+    assert "1 x entity of more than 4 words (not trained on) (w). Mend the input, or leave out --strict" in result.err
+    assert contents(files) == before
+
+
+def test_options_win_over_a_recipe_and_set_wins_over_options(run: Run, files: Path, tiny_encoder: Path) -> None:
+    (files / "r.toml").write_text('seed = 5\nmethod = "span"\n[train]\nepochs = 9\nclip = 0.5\n', encoding="utf-8")
+    data = ("train", "--train", "train.jsonl", "--dev", "dev.jsonl", "--encoder", tiny_encoder, "--recipe", "r.toml")
+    assert run(*data, "-o", "model", "--epochs", "8", "--set", "train.epochs=1", "--seed", "6").status == 0
+    recipe = Recognizer.load("model").recipe
+    assert (recipe.method, recipe.seed, recipe.train.epochs, recipe.train.clip) == ("span", 6, 1, 0.5)
+
+
 def test_strict_predictions_refuse_what_is_not_read_whole(run: Run, files: Path, model: Path) -> None:
     (files / "long.txt").write_text(f"Ann met {'x' * 500}\n", encoding="utf-8")
     assert run("predict", model, "long.txt", "-o", "found.jsonl", "--strict").status == 2
@@ -226,6 +245,10 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "value": ((*TRAIN, "--set", "train.epochs=many"), "train.epochs = 'many': input should be a valid integer"),
     "word without =": ((*TRAIN, "--set", "train.epochs"), "expected key=value"),
     "threshold": ((*TRAIN, "--set", "decode.thresholds.PRE=0.5"), "there is no label 'PRE'; did you mean 'PER'?"),
+    "threshold that nothing would be scored with": (
+        (*TRAIN[:3], *TRAIN[5:], "--set", "select_on=none", "--set", "decode.thresholds.PRE=0.5"),
+        "there is no label 'PRE'; did you mean 'PER'?",
+    ),
     "epochs": ((*TRAIN, "--epochs", "0"), "train.epochs = 0"),
     "seed": ((*TRAIN, "--seed", "-1"), "seed = -1"),
     "width and head": ((*TRAIN, "--set", "model.max_width=0"), "the concat head embeds widths"),

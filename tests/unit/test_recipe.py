@@ -29,6 +29,7 @@ from goldgap.unknown import policies
         ("policy.name=top-neg", {"policy": {"name": "top-neg"}}),
         ("policy.ratio=0.1", {"policy": {"settings": {"ratio": 0.1}}}),
         ("policy.settings.ratio=0.1", {"policy": {"settings": {"ratio": 0.1}}}),
+        ("policy.settings={ratio = 0.1}", {"policy": {"settings": {"ratio": 0.1}}}),
         ("loss.reduction=sum", {"loss": {"settings": {"reduction": "sum"}}}),
         ("decode.thresholds.PER=0.5", {"decode": {"thresholds": {"PER": 0.5}}}),
         ("seed=4", {"seed": 4}),

@@ -47,6 +47,11 @@ def test_a_tenth_is_held_out_and_both_sides_keep_an_entity(flags: list[bool], se
     assert sorted(names) == sorted(d.id for side in (train, dev) for d in side)
 
 
+def test_training_keeps_an_entity_whatever_the_seed_holds_out() -> None:
+    corpus = documents([True, True] + [False] * 38)  # one seed in a hundred would hold out both
+    assert {hold_out(corpus, seed)[0].entity_count for seed in range(500)} == {1}
+
+
 def test_what_is_held_out_follows_from_the_seed() -> None:
     corpus = documents([True] * 100)
     chosen = [[document.id for document in hold_out(corpus, seed)[1]] for seed in (1, 1, 2)]
