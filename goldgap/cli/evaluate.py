@@ -65,5 +65,12 @@ def _predicted(path: Path, truth: Corpus, reading: Reading) -> Corpus:
     if not is_model:
         return reading.read(path)
     from goldgap import Corpus, Recognizer
+    from goldgap.cli.show import show_notes
+    from goldgap.core.notes import Notes
 
-    return Corpus(Recognizer.load(path).predict(truth))
+    lost = Notes()
+    found = Corpus(Recognizer.load(path).predict(truth, lost))
+    if reading.strict:
+        lost.refuse_changes()
+    show_notes(lost, f"while predicting with {path}")
+    return found

@@ -201,8 +201,10 @@ def test_strict_predictions_refuse_what_is_not_read_whole(run: Run, files: Path,
     (files / "long.txt").write_text(f"Ann met {'x' * 500}\n", encoding="utf-8")
     assert run("predict", model, "long.txt", "-o", "found.jsonl", "--strict").status == 2
     assert not (files / "found.jsonl").exists()
-    told = run("predict", model, "long.txt", "-o", "found.jsonl")
-    assert (told.status, "1 x word of more than" in told.err) == (0, True)
+    for command in (("predict", model, "long.txt", "-o", "found.jsonl"), ("evaluate", "long.txt", model)):
+        told = run(*command)
+        assert (told.status, "1 x word of more than" in told.err) == (0, True)
+        assert run(*command, "--strict").status == 2
 
 
 # Calls that are wrong
