@@ -92,6 +92,8 @@ def trial(whole: Whole, place: Path, chance: random.Random, seconds: float) -> C
         if not killed(run, come):
             break
         kills["landed"] += 1
+        if output.exists():
+            break
         kills["inside a save"] += any(place.rglob(f".tmp-*-{run.pid}"))
     if output.exists():  # the last kill came behind the model, or not at all
         assert hashes(output) == whole.files
