@@ -150,7 +150,9 @@ def commit_directory(path: Path) -> Iterator[Path]:
         if MANIFEST in names:
             raise ValueError(f"{MANIFEST} is the name of the manifest; give this file another one")
         for name in names:
-            _sync_file(safe_join(temporary, name))
+            file = safe_join(temporary, name)
+            file.chmod(temporary.stat().st_mode & 0o666)  # some writers make files that nobody else may read
+            _sync_file(file)
         _write_manifest(temporary, names)
         for folder, _, _ in os.walk(temporary):
             _sync_directory(Path(folder))

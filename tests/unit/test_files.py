@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import shutil
 import subprocess
 import sys
@@ -284,6 +285,14 @@ def test_no_descriptor_stays_open(tmp_path: Path) -> None:
     before = len(os.listdir("/dev/fd"))
     verify_directory(commit(tmp_path / "model"))
     assert len(os.listdir("/dev/fd")) == before
+
+
+def test_a_committed_file_can_be_read_by_whom_the_folder_lets_in(tmp_path: Path) -> None:
+    with commit_directory(tmp_path / "model") as folder:
+        (folder / "open").touch()
+        (folder / "closed").touch(mode=0o600)
+    modes = {stat.S_IMODE((tmp_path / "model" / name).stat().st_mode) for name in ("open", "closed", "manifest.json")}
+    assert modes == {stat.S_IMODE((tmp_path / "model").stat().st_mode) & 0o666}
 
 
 def test_an_empty_directory_can_be_committed(tmp_path: Path) -> None:
