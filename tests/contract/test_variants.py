@@ -23,7 +23,7 @@ from goldgap.encode.batch import Batch
 from goldgap.encode.transformer import ENCODERS, MINILM
 from goldgap.losses import losses
 from goldgap.models.predict import predict
-from goldgap.models.span import heads
+from goldgap.models.span import HeadSizes, heads
 from goldgap.models.span_model import SpanModel
 from goldgap.models.states import BatchStates
 from goldgap.train.build import build
@@ -302,6 +302,15 @@ class TestEveryModel:
             assert parameter.grad is not None, name
             if not name.endswith("key.bias"):  # adds the same to every score of an attention: softmax does not see it
                 assert parameter.grad.abs().sum() > 0, name
+
+    def test_is_what_its_recipe_says(self, model: SpanModel, request: pytest.FixtureRequest) -> None:
+        encoder, head, several = MODELS[request.node.callspec.params["model"]]
+        assert type(model.head.head) is type(heads.get(head)(2, 2, HeadSizes(2, 2, 2, 0.0)))
+        logits = model(batch_of(model)).logits
+        assert logits.shape[-1] == 4
+        assert bool((logits[..., 0] == 0).all()) is several  # no type competes with another: O is where they are 0
+        assert (getattr(model.encoder, "shapes", None) is None) is (encoder.get("shapes") is False)
+        assert (getattr(model.encoder, "mix", None) is None) is (encoder.get("layers") != "mix")
 
     def test_comes_back_from_disk_the_same(
         self, model: SpanModel, tiny_encoder: Path, request: pytest.FixtureRequest, tmp_path: Path
