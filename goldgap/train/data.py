@@ -17,10 +17,11 @@ from goldgap.core.errors import InputError
 from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
 from goldgap.corpus.jsonl import to_json
+from goldgap.decode import decoders
 from goldgap.encode.batch import Example, batch_order
 from goldgap.models.span_model import SpanModel
 from goldgap.models.states import Knowledge, States, states_of
-from goldgap.train.recipe import Recipe, SelectOn
+from goldgap.train.recipe import AUTO, Recipe, SelectOn
 
 HELD_OUT = 10
 """One document in so many becomes the dev set when none is given."""
@@ -80,6 +81,18 @@ def is_flat(corpus: Corpus) -> bool:
         if any(after.start < before.end for before, after in pairwise(entities)):
             return False
     return True
+
+
+def resolved(recipe: Recipe, parts: Split) -> Recipe:
+    """The recipe with nothing left open; wrong names are told here, not behind the first epoch."""
+    decode = recipe.decode
+    if decode.how == AUTO:
+        nested = recipe.model.several or not is_flat(parts.train)
+        decode = decode.model_copy(update={"how": "none" if nested else "greedy"})
+    decoders.get(decode.how)
+    for label in decode.thresholds:
+        parts.train.labels.index(label)
+    return recipe.model_copy(update={"select_on": parts.select_on, "decode": decode})
 
 
 def describe(parts: Split) -> dict[str, str]:

@@ -11,13 +11,12 @@ from goldgap.core.corpus import Corpus
 from goldgap.core.errors import GoldgapError
 from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
-from goldgap.decode import decoders
 from goldgap.evaluate.scores import evaluate
 from goldgap.models.predict import predict
 from goldgap.models.span_model import SpanModel
 from goldgap.train.build import build
 from goldgap.train.checkpoint import Checkpoints, Metrics, RunState, contiguous, require_numbers, run_identity
-from goldgap.train.data import Plan, describe, prepare, split
+from goldgap.train.data import Plan, describe, prepare, resolved, split
 from goldgap.train.optimiser import make_optimiser
 from goldgap.train.recipe import Recipe
 from goldgap.train.step import Stepper, Taken
@@ -133,11 +132,8 @@ class _Run:
 def _start(recipe: Recipe, corpus: Corpus, dev: Corpus | None, work: Path | None) -> _Run:
     notes, passed_over = Notes(), Notes()
     policy, loss = recipe.make_policy(), recipe.make_loss()
-    decoders.get(recipe.decode.how)  # a wrong name is told now, not behind the first epoch
     parts = split(recipe, corpus, dev, notes)
-    for label in recipe.decode.thresholds:
-        parts.train.labels.index(label)  # the same
-    recipe = recipe.model_copy(update={"select_on": parts.select_on})
+    recipe = resolved(recipe, parts)
     facts = describe(parts)
     model = build(recipe, parts.train)
     data = prepare(model, parts.train, recipe, notes)
@@ -186,7 +182,7 @@ def _choose(state: RunState, metrics: Metrics, model: SpanModel, select_on: str 
     state.evaluated, state.sums = state.step, {}
     if select_on == "none":
         state.best_step = state.step
-    elif metrics["f1"] > state.best_f1:
+    elif metrics["f1"] > state.best_f1 or state.best_f1 == 0:  # of scores of 0, the last: it was trained the longest
         state.best_f1, state.best_step, state.waited = metrics["f1"], state.step, 0
         state.best = {name: tensor.clone() for name, tensor in contiguous(model.state_dict()).items()}
     else:

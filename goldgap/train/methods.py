@@ -24,6 +24,7 @@ class Method(NamedTuple):
 _PAIR_PAPER: dict[str, Any] = {  # 001, and the uniform sampler that it starts from
     "encoder": {"name": "bert-base-cased", "shapes": False, "pooling": "first-first"},
     "model": {"head": "pair", "max_width": 0, "hidden": 256, "dropout": 0.4},
+    "decode": {"how": "greedy"},
     "train": {
         "epochs": 40,
         "batch_size": 16,

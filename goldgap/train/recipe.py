@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # torch comes with these: a recipe can be read, checked and w
     from goldgap.unknown import Policy
 
 Value = bool | int | float | str
+AUTO = "auto"
 SelectOn = Literal["clean dev", "distant dev", "none"]
 
 
@@ -112,9 +113,13 @@ class TrainSettings(Settings):
 
 
 class DecodeSettings(Settings):
-    """how: none (nested), greedy or dp; min_prob, thresholds: least probability of an entity, and of one type's."""
+    """Which of the spans that look like entities become one.
 
-    how: str = "greedy"
+    how                    none (nested), greedy or dp; auto: greedy if no entities of the training files overlap
+    min_prob, thresholds   least probability of an entity, and of one type's
+    """
+
+    how: str = AUTO
     min_prob: float = Field(0.0, ge=0, le=1)
     thresholds: dict[str, float] = Field(default_factory=dict)
 

@@ -261,7 +261,8 @@ def recipe_of(name: str, tiny_encoder: Path, **train: Any) -> Recipe:
     encoder, head, several = MODELS[name]
     place = str(tiny_encoder) if encoder["name"] == "tiny" else encoder["name"]
     model = {"head": head, "several": several, "max_width": 4, "hidden": 24, "width_size": 8, "dropout": 0.0}
-    return recipe_for("span", {"encoder": {**encoder, "name": place}, "model": model, "train": train})
+    decode = {"how": "none" if model.get("several") else "greedy"}
+    return recipe_for("span", {"encoder": {**encoder, "name": place}, "model": model, "train": train, "decode": decode})
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ def tiny_recipe(encoder: Path, **groups: dict[str, object]) -> Recipe:
     """Without the knowledge that overlaps bring, unless asked for: then far more is unknown."""
     model = {"max_width": WIDTH, "hidden": 16, "width_size": 8}
     plain = {"encoder": {"name": str(encoder)}, "model": model, "train": {"certain_negatives": False}}
-    return recipe_for("uniform", plain, groups)
+    return recipe_for("uniform", {"decode": {"how": "greedy"}}, plain, groups)
 
 
 def recognizer_of(recipe: Recipe) -> Recognizer:

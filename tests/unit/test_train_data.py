@@ -14,7 +14,7 @@ from goldgap import Corpus, Document, Entity, Rejected
 from goldgap.core.errors import InputError
 from goldgap.core.notes import Notes
 from goldgap.train.build import build
-from goldgap.train.data import Plan, describe, fingerprint, hold_out, is_flat, prepare, split
+from goldgap.train.data import Plan, Split, describe, fingerprint, hold_out, is_flat, prepare, resolved, split
 from goldgap.train.recipe import Recipe, recipe_for
 
 SOME = Document("Ann met Bob", (Entity(0, 3, "PER"),))
@@ -283,3 +283,18 @@ def test_an_entity_that_no_window_holds_is_noted(tiny_encoder: Path) -> None:
     assert sum(int((item.labels > 0).sum()) for item in data.states) == 1
     (what,) = notes.changes
     assert "no window of the encoder holds whole" in what
+
+
+@pytest.mark.parametrize(
+    ("ranges", "several", "how"),
+    [([(0, 3)], False, "greedy"), ([(0, 3), (0, 7)], False, "none"), ([(0, 3)], True, "none")],
+    ids=["flat", "nested", "several types"],
+)
+def test_decoding_follows_from_the_corpus_unless_it_is_named(
+    ranges: list[tuple[int, int]], several: bool, how: str
+) -> None:
+    corpus = Corpus([Document("Ann Lee", tuple(Entity(*span, "PER") for span in ranges))])
+    parts = Split(corpus, None, "none")
+    recipe = recipe_for("uniform", {"model": {"several": several}})
+    assert resolved(recipe, parts).decode.how == how
+    assert resolved(recipe_for("uniform", {"decode": {"how": "dp"}}), parts).decode.how == "dp"
