@@ -63,7 +63,7 @@ def step_ratios(corpus: Corpus, steps: int, repeats: int) -> dict[str, float]:
     optimiser = torch.optim.AdamW(stock.parameters(), lr=5e-5, fused=True)
     plan: Plan | None = None
     for method in METHODS:
-        recipe = recipe_for(method)
+        recipe = recipe_for(method, {"train": {"batch_size": 16}})  # the same batches for all
         model = build(recipe, corpus)
         data = prepare(model, corpus, recipe, Notes())
         plan = Plan(recipe, [example.length for example in data.examples])
@@ -100,9 +100,16 @@ def _stock_steps(model: Any, optimiser: torch.optim.Optimizer, batches: list[Bat
 # Prediction
 
 
+def sober(model: SpanModel) -> SpanModel:
+    """A model that calls about as few spans an entity as a trained one; an untrained one would most of them."""
+    with torch.no_grad():
+        model.head.head.label.bias[0] += 0.6
+    return model.eval()
+
+
 def prediction_ratio(corpus: Corpus, repeats: int) -> float:
     """Documents to entities, tokenising and decoding included, over the same with the stock model."""
-    model = build(recipe_for("uniform"), corpus).eval()
+    model = sober(build(recipe_for("uniform"), corpus))
     stock = load_stock(len(corpus.labels)).eval()
     contenders: dict[str, Callable[[], object]] = {
         "ours": lambda: list(predict(model, corpus)),
@@ -149,7 +156,7 @@ def long_document_ratio(repeats: int) -> float:
         words += words
     words = words[:8000]
     contenders: dict[str, Callable[[], object]] = {}
-    model = build(recipe_for("uniform"), load_corpus()).eval()
+    model = sober(build(recipe_for("uniform"), load_corpus()))
     for size in (20, 400):
         documents = [Document(" ".join(words[at : at + size])) for at in range(0, len(words), size)]
         contenders[str(size)] = lambda documents=documents: list(predict(model, documents))  # type: ignore[misc]

@@ -10,20 +10,23 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 CELLS = 2000
 """Spans that are worked on together, or one sentence of more."""
 
 
-def end_words(words: int, widths: int) -> Tensor:
-    """The last word of each span, held inside the sentence for those that are too long.  -> (word, width)"""
-    return (torch.arange(words)[:, None] + torch.arange(widths)[None]).clamp(max=max(words - 1, 0))
-
-
 def grid(start: Tensor, end: Tensor, width: Tensor) -> Tensor:
-    """The sum of three parts over all spans.  (batch, word, n) twice, (width, n) -> (batch, word, width, n)"""
-    last = end_words(start.shape[1], width.shape[0]).to(start.device)
-    return end[:, last].add_(start.unsqueeze(2)).add_(width)
+    """The sum of three parts over all spans; without a gradient, and without the end where that is not in the sentence.
+
+    (batch, word, n) twice, (width, n) -> (batch, word, width, n)
+    """
+    batch, words, size = start.shape
+    padded = functional.pad(end, (0, 0, 0, len(width)))  # (batch, word + width, n)
+    row, step, one = padded.stride()
+    ends = padded.as_strided((batch, words, len(width), size), (row, step, step, one))  # row i + w at (i, w): no copy
+    summed = start.new_empty(ends.shape)
+    return torch.add(start.unsqueeze(2), ends, out=summed).add_(width)
 
 
 class _SpanLayers(torch.autograd.Function):
@@ -53,10 +56,10 @@ class _SpanLayers(torch.autograd.Function):
         scale = 1 / (1 - rate)
         for rows in _chunks(shape):
             first = _first(start, end, width, kept, rows, scale)
-            part = torch.addmm(bias, first.flatten(0, 2), second.T).relu_()
+            part = hidden[rows].flatten(0, 2)
+            torch.addmm(bias, first.flatten(0, 2), second.T, out=part).relu_()
             if rate:
                 part.mul_(torch.empty_like(part, dtype=torch.bool).bernoulli_(1 - rate)).mul_(scale)
-            hidden[rows] = part.view_as(first)
             logits[rows] = torch.addmm(offset, part, label.T).view(*first.shape[:3], -1)
         ctx.save_for_backward(start, end, width, second, label, hidden, kept)
         ctx.scale = scale
@@ -69,7 +72,8 @@ class _SpanLayers(torch.autograd.Function):
         of = [torch.zeros_like(tensor) for tensor in (start, end, width, second, label)]
         of_start, of_end, of_width, of_second, of_label = of
         of_bias, of_offset = second.new_zeros(len(second)), label.new_zeros(len(label))
-        last = end_words(start.shape[1], len(width))
+        words = start.shape[1]
+        of_end = functional.pad(of_end, (0, 0, 0, len(width)))  # (batch, word + width, hidden)
         for rows in _chunks(hidden.shape[:3]):
             above = gradients[0][rows].flatten(0, 2)  # (cell, label)
             part = hidden[rows].flatten(0, 2)
@@ -83,8 +87,8 @@ class _SpanLayers(torch.autograd.Function):
             of_start[rows] = below.sum(2)
             of_width += below.sum((0, 1))
             for index in range(len(width)):
-                of_end[rows].index_add_(1, last[:, index], below[:, :, index])
-        return of_start, of_end, of_width, of_second, of_bias, of_label, of_offset, None
+                of_end[rows, index : index + words] += below[:, :, index]
+        return of_start, of_end[:, :words], of_width, of_second, of_bias, of_label, of_offset, None
 
 
 def _first(start: Tensor, end: Tensor, width: Tensor, kept: Tensor | None, rows: slice, scale: float) -> Tensor:

@@ -74,26 +74,23 @@ def _windows(model: SpanModel, documents: list[Document], notes: Notes | None) -
 def _read_off(batch: Batch, scores: SpanScores, *, several: bool) -> Iterator[tuple[list[Candidate], int]]:
     """Spans whose best label is a type, or every type that is likelier than not where a span can have several."""
     logits = scores.logits.float()  # (batch, cell, label)
-    if several:
-        log_p = torch.nn.functional.logsigmoid(logits[..., 1:])  # (batch, cell, type)
-        gain, hit = logits[..., 1:], logits[..., 1:] > 0
-    else:
-        everything = torch.log_softmax(logits, -1)
-        log_p, gain = everything[..., 1:], everything[..., 1:] - everything[..., :1]
-        best = logits.argmax(-1, keepdim=True)
-        hit = best == torch.arange(1, logits.shape[-1])
-    hit = hit & scores.valid.unsqueeze(-1)
     widths = scores.valid.shape[1] // max(batch.first.shape[1], 1)
+    hit = scores.valid & ((logits[..., 1:] > logits[..., :1]).any(-1) if several else logits.argmax(-1) > 0)
     for row, example in enumerate(batch.examples):
         mine = hit[row]
         if len(example.windows) > 1:
             own = owned(example.windows, example.index, widths).flatten()
-            mine = mine[: len(own)] & own.unsqueeze(-1)
-        cells, types = mine.nonzero(as_tuple=True)
-        columns = (log_p[row, cells, types], gain[row, cells, types])
+            mine = mine[: len(own)] & own
+        cells = mine.nonzero().flatten()
+        here = logits[row, cells]  # (hit, label)
+        gains = here[:, 1:] - here[:, :1]
+        log_p = torch.nn.functional.logsigmoid(gains) if several else torch.log_softmax(here, -1)[:, 1:]
+        chosen = gains > 0 if several else torch.nn.functional.one_hot(gains.argmax(-1), gains.shape[1]).bool()
+        at, types = chosen.nonzero(as_tuple=True)
+        columns = (cells[at], types, log_p[at, types], gains[at, types])
         found = []
-        for cell, kind, score, won in zip(cells.tolist(), types.tolist(), *(c.tolist() for c in columns), strict=True):
+        for cell, kind, score, gain in zip(*(column.tolist() for column in columns), strict=True):
             first, extra = divmod(cell, widths)
             start, end = example.words[first][0], example.words[first + extra][1]
-            found.append(Candidate(start, end, kind + 1, math.exp(score), won))
+            found.append(Candidate(start, end, kind + 1, math.exp(score), gain))
         yield found, example.document

@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from goldgap.core.registry import Registry
 from goldgap.encode.encoder import WordVectors
-from goldgap.models.layers import end_words, grid, span_layers
+from goldgap.models.layers import grid, span_layers
 from goldgap.unknown.cells import DenseFeatures, Features
 
 
@@ -82,6 +82,11 @@ class ConcatHead(nn.Module):
     def forward(self, vectors: WordVectors, widths: int) -> tuple[Tensor, Tensor]:
         parts = (self.from_start(vectors.start), self.from_end(vectors.end), self.from_width(self.width.weight))
         return span_layers(parts, self.second, self.label, self.dropout if self.training else 0.0)
+
+
+def end_words(words: int, widths: int) -> Tensor:
+    """The last word of each span, held inside the sentence for those that are too long.  -> (word, width)"""
+    return (torch.arange(words)[:, None] + torch.arange(widths)[None]).clamp(max=max(words - 1, 0))
 
 
 class PairHead(nn.Module):
