@@ -17,7 +17,7 @@ def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for what the demo writes.")] = Path(
         "demo-output"
     ),
-    epochs: Annotated[int, typer.Option(min=1, help="Of each training.")] = 6,
+    epochs: Annotated[int, typer.Option(min=1, help="Of each training.")] = 8,
 ) -> None:
     """Label the bundled corpus with its dictionary, train with and without a policy, and find what was missed.
 
