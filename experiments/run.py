@@ -95,6 +95,7 @@ def main() -> None:
     parser.add_argument("--seeds", default="0")
     parser.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
     given = parser.parse_args()
+    RESULTS.mkdir(exist_ok=True)
     for seed in map(int, given.seeds.split(",")):
         data = splits(given.corpus, seed)
         for method in given.methods.split(","):
