@@ -76,10 +76,11 @@ def _recipe(
     path: Path | None, method: str | None, encoder: str | None, epochs: int | None, seed: int | None, pairs: list[str]
 ) -> Any:
     """The recipe of the call: the method's, then the file's, then the options', then --set."""
+    from goldgap.core.config import toml_values
     from goldgap.core.errors import ConfigError
-    from goldgap.train.recipe import parse_settings, read_recipe, recipe_for
+    from goldgap.train.recipe import parse_settings, recipe_for
 
-    from_file = read_recipe(path) if path is not None else {}
+    from_file = toml_values(path) if path is not None else {}
     named = from_file.get("method")
     if method is not None and named is not None and named != method:
         raise ConfigError(f"method = {named!r}, but --method {method}: leave one of them out", path=path)

@@ -41,11 +41,15 @@ def load(kind: type[S], values: dict[str, Any], *, where: Path | str | None = No
 
 def read_toml(kind: type[S], path: Path) -> S:
     """Settings of `kind` from a TOML file."""
+    return load(kind, toml_values(path), where=path)
+
+
+def toml_values(path: Path) -> dict[str, Any]:
+    """What a TOML file says, not yet checked against any settings."""
     try:
-        values = tomllib.loads(read_text(path, limit=1 << 20))
+        return tomllib.loads(read_text(path, limit=1 << 20))
     except (ValueError, RecursionError) as error:  # ValueError: also a number of more digits than Python reads
         raise ConfigError(f"not TOML: {error}", path=path) from None
-    return load(kind, values, where=path)
 
 
 def to_toml(settings: Settings) -> str:

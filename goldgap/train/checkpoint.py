@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -77,8 +77,7 @@ class Checkpoints:
             save_file(_optimiser_tensors(model, optimiser), place / "optimiser.safetensors")
             if state.best is not None:
                 save_file(state.best, place / "best.safetensors")
-            values = asdict(RunState(**{name: getattr(state, name) for name in _PLAIN}))
-            values.pop("best")
+            values = {name: getattr(state, name) for name in _PLAIN}
             (place / "state.json").write_text(json.dumps({"identity": self.identity, "state": values}), "utf-8")
         # Later ones are damaged as well: they must not push out those that are whole.
         kept = [place for place in self._found() if place <= target][-KEPT:]
@@ -104,9 +103,6 @@ class Checkpoints:
             best = load_file(place / "best.safetensors") if "best.safetensors" in names else None
             return RunState(**saved["state"], best=best)
         return RunState()
-
-    def any_left(self) -> bool:
-        return bool(self._found())
 
     def _found(self) -> list[Path]:
         return sorted(self.folder.glob("step-*"))

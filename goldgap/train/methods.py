@@ -38,6 +38,7 @@ _PAIR_PAPER: dict[str, Any] = {  # 001, and the uniform sampler that it starts f
 _CONCAT_PAPER: dict[str, Any] = {  # 000 and 004, on the entity model of PURE
     "model": {"head": "concat", "hidden": 150, "width_size": 150, "dropout": 0.2},
     "decode": {"how": "none"},
+    "train": {"epochs": 20, "batch_size": 16, "head_rate": 5e-4, "clip": 0.0, "certain_negatives": False},
 }
 
 _FEW: dict[str, Any] = {"known_weight": 0.2}
@@ -104,16 +105,12 @@ METHODS: dict[str, Method] = {
             "loss": {"name": "cross-entropy", "settings": {"reduction": "sum"}},
             "decode": _CONCAT_PAPER["decode"],
             "train": {
-                "epochs": 20,
-                "batch_size": 16,
+                **_CONCAT_PAPER["train"],
                 "encoder_rate": 1e-5,
-                "head_rate": 5e-4,
                 "weight_decay": 0.0,
                 "warmup": 0.0,
                 "schedule": "constant",
-                "clip": 0.0,
                 "order": "file",
-                "certain_negatives": False,
                 "evaluations": 2,
             },
         },
@@ -128,14 +125,7 @@ METHODS: dict[str, Method] = {
             "policy": {"name": "fraction", "settings": {"share": 0.5, "when": "once"}},
             "loss": {"name": "nrces", "settings": {"w": 5.0}},
             "decode": _CONCAT_PAPER["decode"],
-            "train": {
-                "epochs": 20,
-                "batch_size": 16,
-                "encoder_rate": 2e-5,
-                "head_rate": 5e-4,
-                "clip": 0.0,
-                "certain_negatives": False,
-            },
+            "train": {**_CONCAT_PAPER["train"], "encoder_rate": 2e-5},
         },
     ),
 }

@@ -12,7 +12,6 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from goldgap.core.config import Settings, load
 from goldgap.core.errors import ConfigError
-from goldgap.core.files import read_text
 from goldgap.core.registry import Registry, unknown_name
 from goldgap.train.methods import METHODS
 
@@ -218,14 +217,6 @@ def _check(recipe: Recipe) -> None:
         raise ConfigError(f"model.max_width = 0: the {recipe.model.head} head embeds widths, so it needs a largest one")
     if recipe.model.max_width == 0 and recipe.policy.name == "fraction":
         raise ConfigError("model.max_width = 0: the policy fraction numbers the spans, so it needs a largest width")
-
-
-def read_recipe(path: Path) -> dict[str, Any]:
-    """The settings in a TOML file: a whole recipe, as one beside a model, or some of it."""
-    try:
-        return tomllib.loads(read_text(path, limit=1 << 20))
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"not TOML: {error}", path=path) from None
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from goldgap.core.config import load, to_toml
+from goldgap.core.config import load, to_toml, toml_values
 from goldgap.core.errors import ConfigError, UnknownNameError
 from goldgap.losses import losses
 from goldgap.models.span import heads
 from goldgap.train.methods import METHODS
-from goldgap.train.recipe import Recipe, parse_settings, read_recipe, recipe_for
+from goldgap.train.recipe import Recipe, parse_settings, recipe_for
 from goldgap.unknown import policies
 
 # Words
@@ -233,7 +233,7 @@ def test_every_method_makes_its_parts_and_comes_back_from_toml(method: str, tmp_
     recipe.make_loss()
     heads.get(recipe.model.head)
     (tmp_path / "recipe.toml").write_text(to_toml(recipe), encoding="utf-8")
-    values = read_recipe(tmp_path / "recipe.toml")
+    values = toml_values(tmp_path / "recipe.toml")
     assert load(Recipe, values) == recipe
     assert recipe_for(values["method"], values) == recipe
 
@@ -256,4 +256,4 @@ def test_a_recipe_with_everything_set_comes_back_from_toml() -> None:
 def test_a_file_that_is_not_toml_is_told_with_its_name(text: str, tmp_path: Path) -> None:
     (tmp_path / "r.toml").write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=r"r\.toml: not TOML"):
-        read_recipe(tmp_path / "r.toml")
+        toml_values(tmp_path / "r.toml")
