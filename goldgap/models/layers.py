@@ -50,7 +50,7 @@ class _SpanLayers(torch.autograd.Function):
         rate: float,
     ) -> tuple[Tensor, Tensor]:
         """-> logits (batch, word, width, label), last layer (batch, word, width, hidden)"""
-        shape = (*start.shape[:2], width.shape[0])
+        shape = (*start.shape[:2], len(width))
         hidden, logits = start.new_empty(*shape, start.shape[2]), start.new_empty(*shape, len(label))
         kept = torch.empty(*shape, start.shape[2], dtype=torch.bool).bernoulli_(1 - rate) if rate else None
         scale = 1 / (1 - rate)
@@ -69,11 +69,10 @@ class _SpanLayers(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         start, end, width, second, label, hidden, kept = ctx.saved_tensors
-        of = [torch.zeros_like(tensor) for tensor in (start, end, width, second, label)]
-        of_start, of_end, of_width, of_second, of_label = of
+        of_start, of_width, of_second, of_label = map(torch.zeros_like, (start, width, second, label))
         of_bias, of_offset = second.new_zeros(len(second)), label.new_zeros(len(label))
-        words = start.shape[1]
-        of_end = functional.pad(of_end, (0, 0, 0, len(width)))  # (batch, word + width, hidden)
+        batch, words, size = end.shape
+        of_end = end.new_zeros(batch, words + len(width), size)
         for rows in _chunks(hidden.shape[:3]):
             above = gradients[0][rows].flatten(0, 2)  # (cell, label)
             part = hidden[rows].flatten(0, 2)
@@ -91,6 +90,13 @@ class _SpanLayers(torch.autograd.Function):
         return of_start, of_end[:, :words], of_width, of_second, of_bias, of_label, of_offset, None
 
 
+def _only_logits(start: Tensor, end: Tensor, width: Tensor, second: torch.nn.Linear, label: torch.nn.Linear) -> Tensor:
+    """-> (batch, word, width, label)"""
+    shape = (*start.shape[:2], len(width))
+    parts = [label(second(_first(start, end, width, None, rows, 1.0)).relu_()) for rows in _chunks(shape)]
+    return torch.cat(parts) if parts else start.new_empty(*shape, label.out_features)
+
+
 def _first(start: Tensor, end: Tensor, width: Tensor, kept: Tensor | None, rows: slice, scale: float) -> Tensor:
     """The first layer of some sentences, with the dropout that was drawn for them."""
     values = grid(start[rows], end[rows], width).relu_()
@@ -105,11 +111,13 @@ def _chunks(shape: tuple[int, ...]) -> list[slice]:
 
 def span_layers(
     parts: tuple[Tensor, Tensor, Tensor], second: torch.nn.Linear, label: torch.nn.Linear, rate: float
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor | None]:
     """Logits and last layer of every span, from the projections of starts, ends and widths.
 
-    The last layer has no gradient: it is for policies to look at.
+    The last layer has no gradient: it is for policies to look at. Where nothing is trained it is not kept.
     """
+    if not torch.is_grad_enabled() and not rate:
+        return _only_logits(*parts, second, label), None
     made: tuple[Tensor, Tensor] = _SpanLayers.apply(  # type: ignore[no-untyped-call]
         *parts, second.weight, second.bias, label.weight, label.bias, rate
     )

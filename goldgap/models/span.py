@@ -32,15 +32,14 @@ class HeadSizes(NamedTuple):
 class SpanScores(NamedTuple):
     """Cell word * widths + width is the span of width + 1 words that begins at that word.
 
-    logits   (batch, cell, label), label 0 is O
-    hidden   (batch, cell, feature): the head's last layer before the labels
-    valid    (batch, cell): the span ends inside the sentence
+    logits     (batch, cell, label), label 0 is O
+    valid      (batch, cell): the span ends inside the sentence
+    features   what a policy can compare spans by; None where nothing is trained
     """
 
     logits: Tensor
-    hidden: Tensor
     valid: Tensor
-    features: Features
+    features: Features | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ class ConcatHead(nn.Module):
         self.label = nn.Linear(hidden, labels)
         self.dropout = sizes.dropout
 
-    def forward(self, vectors: WordVectors, widths: int) -> tuple[Tensor, Tensor]:
+    def forward(self, vectors: WordVectors, widths: int) -> tuple[Tensor, Tensor | None]:
         parts = (self.from_start(vectors.start), self.from_end(vectors.end), self.from_width(self.width.weight))
         return span_layers(parts, self.second, self.label, self.dropout if self.training else 0.0)
 
@@ -159,11 +158,10 @@ class SpanHead(nn.Module):
             logits = functional.pad(logits, (1, 0))
         reach = torch.arange(start.shape[1], device=words.device)[:, None] + torch.arange(widths, device=words.device)
         valid = reach[None] < words[:, None, None]  # (batch, word, width)
-        hidden = hidden.flatten(1, 2)
-        width = start.new_zeros(widths, 0) if self.head.width is None else self.head.width.weight
-        features: Features = (
-            DenseFeatures(hidden.detach())
-            if self.features == "ffnn"
-            else SpanFeatures(start.detach(), end.detach(), width.detach())
-        )
-        return SpanScores(logits.flatten(1, 2), hidden, valid.flatten(1), features)
+        features: Features | None = None
+        if self.features == "span":
+            width = start.new_zeros(widths, 0) if self.head.width is None else self.head.width.weight
+            features = SpanFeatures(start.detach(), end.detach(), width.detach())
+        elif hidden is not None:
+            features = DenseFeatures(hidden.detach().flatten(1, 2))
+        return SpanScores(logits.flatten(1, 2), valid.flatten(1), features)

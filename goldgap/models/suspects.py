@@ -18,7 +18,10 @@ CONTEXT = 40
 
 
 class Place(NamedTuple):
-    """One span that may be a missing annotation."""
+    """One span that may be a missing annotation.
+
+    overlaps   an annotation that shares characters with it; where entities cannot overlap, one of the two is wrong
+    """
 
     document: str
     start: int
@@ -26,6 +29,7 @@ class Place(NamedTuple):
     score: float
     before: str
     after: str
+    overlaps: str | None
 
 
 class Suspect(NamedTuple):
@@ -47,7 +51,11 @@ class Suspect(NamedTuple):
 def suspects(
     model: SpanModel, documents: Iterable[Document], knowledge: Knowledge, *, how: str = "greedy", min_prob: float = 0.0
 ) -> list[Suspect]:
-    """Unknown spans that the model calls an entity, by surface and type, best first."""
+    """Unknown spans that the model calls an entity, by surface and type, best first.
+
+    In flat corpora, those that overlap an annotation wherever they were found come behind all others: there it is the
+    annotation's ends that are in question.
+    """
     groups: dict[tuple[str, str], list[Place]] = {}
     for document, found in candidates(model, documents):
         for item in decode(_still_open(document, found, knowledge), how, min_prob=min_prob):
@@ -57,7 +65,12 @@ def suspects(
     for (surface, label), places in groups.items():
         score = sum(place.score for place in places) / (len(places) + 1)
         ranked.append(Suspect(surface, label, score, tuple(sorted(places, key=lambda p: -p.score))))
-    return sorted(ranked, key=lambda suspect: (-suspect.score, suspect.surface, suspect.label))
+
+    def rank(suspect: Suspect) -> tuple[bool, float, str, str]:
+        in_the_way = knowledge.flat and all(place.overlaps is not None for place in suspect.places)
+        return in_the_way, -suspect.score, suspect.surface, suspect.label
+
+    return sorted(ranked, key=rank)
 
 
 def _still_open(document: Document, found: list[Candidate], knowledge: Knowledge) -> Iterator[Candidate]:
@@ -76,4 +89,7 @@ def _place(document: Document, item: Candidate) -> Place:
     text = document.text
     before = text[max(0, item.start - CONTEXT) : item.start]
     after = text[item.end : item.end + CONTEXT]
-    return Place(document.id, item.start, item.end, item.score, before, after)
+    overlapping = (entity for entity in document.entities if entity.start < item.end and item.start < entity.end)
+    other = next(overlapping, None)
+    overlaps = None if other is None else document.surface(other)
+    return Place(document.id, item.start, item.end, item.score, before, after, overlaps)

@@ -11,13 +11,11 @@ from goldgap.core.corpus import Corpus
 from goldgap.core.labels import Labels
 from goldgap.corpus.words import words_of
 from goldgap.encode.bilstm import BiLSTMConfig, BiLSTMEncoder, new_bilstm, read_vectors
-from goldgap.encode.encoder import Encoder, load_tokenizer
+from goldgap.encode.encoder import BILSTM, Encoder, load_tokenizer
 from goldgap.encode.transformer import TransformerEncoder, empty_transformer, load_transformer
 from goldgap.models.span import SpanHead
 from goldgap.models.span_model import SpanModel
 from goldgap.train.recipe import EncoderSettings, Recipe
-
-BILSTM = "bilstm"
 
 
 def build(recipe: Recipe, corpus: Corpus) -> SpanModel:

@@ -20,7 +20,7 @@ from goldgap.core.progress import Progress
 from goldgap.core.registry import Registry
 from goldgap.decode import Candidate, decode, decoders
 from goldgap.encode.batch import Batch
-from goldgap.encode.transformer import ENCODERS, MINILM
+from goldgap.encode.encoder import ENCODERS, MINILM
 from goldgap.losses import losses
 from goldgap.models.predict import predict
 from goldgap.models.span import HeadSizes, heads

@@ -85,14 +85,35 @@ def test_layers_in_chunks_equal_the_whole(monkeypatch: pytest.MonkeyPatch) -> No
     assert torch.allclose(model(vectors, words).logits, whole, atol=1e-6)
 
 
+@pytest.mark.parametrize("cells", [1, 1000])
+def test_without_a_gradient_the_scores_are_the_same_and_no_features_are_kept(
+    cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(layers, "CELLS", cells)
+    vectors, words = inputs()
+    model = SpanHead(D, LABELS, max_width=WIDTHS).eval()
+    with torch.no_grad():
+        scores = model(vectors, words)
+    trained = model(vectors, words)
+    assert torch.allclose(scores.logits, trained.logits, atol=1e-6)
+    assert scores.features is None
+    assert trained.features is not None
+
+
 def test_dropout_of_the_layers_keeps_the_mean() -> None:
     second, label = torch.nn.Linear(4, 4), torch.nn.Linear(4, 2)
     parts = (torch.ones(1, 1, 4), torch.ones(1, 1, 4), torch.ones(1, 4))
+
+    def last_layer() -> Tensor:
+        hidden = layers.span_layers(parts, second, label, 0.5)[1]
+        assert hidden is not None
+        return hidden
+
     with torch.no_grad():
-        drawn = torch.stack([layers.span_layers(parts, second, label, 0.5)[1] for _ in range(4000)])
+        drawn = torch.stack([last_layer() for _ in range(4000)])
         second.weight.copy_(torch.eye(4))
         second.bias.zero_()
-        kept = torch.stack([layers.span_layers(parts, second, label, 0.5)[1] for _ in range(4000)])
+        kept = torch.stack([last_layer() for _ in range(4000)])
     assert (drawn == 0).float().mean() >= 0.45
     assert kept.mean().item() == pytest.approx(3.0, abs=0.15)
 

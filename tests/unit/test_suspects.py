@@ -195,6 +195,22 @@ def test_what_is_found_often_comes_before_what_is_found_once(recognizer: Recogni
     assert by_count.index(9) < by_count.index(1)
 
 
+@pytest.mark.parametrize("flat", [True, False])
+def test_what_overlaps_an_annotation_comes_behind_the_rest_in_a_flat_corpus(flat: bool, recognizer: Recognizer) -> None:
+    text = "Ann lives in Paris ."
+    document = Document(text, (Entity(4, 9, "PER", source="dictionary"),))
+    knowledge = Knowledge(recognizer.labels, WIDTH, flat=flat)
+    found = suspects(recognizer.model, [document] * 2 + [Document("Acme was in Oslo")], knowledge, how="none")
+    overlapping = [suspect.places[0].overlaps is not None for suspect in found]
+    for suspect in found:
+        for place in suspect.places:
+            shares = text in (place.before + suspect.surface + place.after) and place.start < 9 and place.end > 4
+            assert place.overlaps == ("lives" if shares else None)
+    assert any(overlapping)
+    assert not all(overlapping)
+    assert (overlapping == sorted(overlapping)) is flat
+
+
 def test_context_is_the_text_on_either_side(recognizer: Recognizer) -> None:
     text = "it was at the works " * 4 + "Ann met Bob" + " and that was at the works of Acme" * 3
     found = [place for suspect in recognizer.suspects(Corpus([Document(text)])) for place in suspect.places]
@@ -217,7 +233,7 @@ def test_suspects_become_json(recognizer: Recognizer) -> None:
     (first, *_) = recognizer.suspects(Corpus([Document("Ann met Bob", id="a")]))
     values = first.to_json()
     assert list(values) == ["surface", "label", "score", "places"]
-    assert list(values["places"][0]) == ["document", "start", "end", "score", "before", "after"]
+    assert list(values["places"][0]) == ["document", "start", "end", "score", "before", "after", "overlaps"]
     assert values["places"][0]["document"] == "a"
 
 
