@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from goldgap import Corpus, Document
+from goldgap.compare.runs import Data
+from goldgap.core.files import sha256
 from goldgap.distant.annotate import SOURCE
 from goldgap.distant.mask import mask
 
@@ -16,17 +17,7 @@ BENCH = (1500, 500, 1000)
 """Training, dev and test sentences of bench scale."""
 
 
-@dataclass(frozen=True, slots=True)
-class Splits:
-    """Training, dev and test documents, with the hash of each file that they come from."""
-
-    train: Corpus
-    dev: Corpus
-    test: Corpus
-    hashes: dict[str, str]
-
-
-def splits(name: str, seed: int) -> Splits:
+def splits(name: str, seed: int) -> Data:
     """`wikigold`, `wikigold-masked-0.7`, `bc5cdr-distant`, `ncbi-bench`, ...: a corpus, its damage, its scale."""
     base, *how = name.split("-")
     files, distant = _FILES[base], "distant" in how
@@ -41,8 +32,7 @@ def splits(name: str, seed: int) -> Splits:
     dev = Corpus(dev.documents[: BENCH[1]])  # select on at most 500 sentences
     if "masked" in how:
         train = mask(train, float(how[how.index("masked") + 1]), seed=seed)
-    hashes = {str(path.relative_to(DATA)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
-    return Splits(train, dev, test, hashes)
+    return Data(name, train, dev, test, {str(path.relative_to(DATA)): sha256(path) for path in paths})
 
 
 _FILES: dict[str, tuple[str, str, str, str]] = {  # gold, distant, dev, test

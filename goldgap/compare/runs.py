@@ -1,0 +1,213 @@
+"""One training with its predictions on a test set, kept by what decides it: nothing is paid for twice."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from goldgap.core.corpus import Corpus
+from goldgap.core.document import Document, Entity
+from goldgap.core.files import read_text, write_atomic
+from goldgap.corpus.jsonl import to_json
+from goldgap.evaluate.scores import evaluate
+from goldgap.recognizer import Recognizer
+from goldgap.train.loop import Observer
+from goldgap.train.recipe import Recipe
+
+DECIDING = (
+    "corpus/words.py",
+    "encode",
+    "models",
+    "unknown",
+    "losses",
+    "decode.py",
+    "train/step.py",
+    "train/optimiser.py",
+)
+"""The code that decides a result, with recipe and data; the rest reads, keeps and shows."""
+_ASIDE = ("models/suspects.py",)
+
+Found = list[tuple[int, int, str, float]]
+"""The entities of one document: start, end, type, probability."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """What runs are trained, selected and tested on, under a name for people.
+
+    files    the files that it was made of, with their sha256
+    hashes   of the documents in each part, as they are after cutting and masking
+    """
+
+    name: str
+    train: Corpus
+    dev: Corpus | None
+    test: Corpus
+    files: dict[str, str]
+    hashes: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        parts = {"train": self.train, "dev": self.dev, "test": self.test}
+        hashes = {part: fingerprint(corpus) for part, corpus in parts.items() if corpus is not None}
+        object.__setattr__(self, "hashes", hashes)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {
+            "train": len(self.train),
+            **({} if self.dev is None else {"dev": len(self.dev)}),
+            "test": len(self.test),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What is kept of a training: enough to score it anew, to compare it and to repeat it.
+
+    files         what the data was made of, with the sha256 of each
+    data, sizes   hash and number of the documents in the training, dev and test set
+    code          hash of the code that decides the result
+    scores        precision, recall, F1, its interval and F1 by type on the test set
+    predictions   for each test document the entities found
+    seconds       of training, evaluations on dev among them
+    """
+
+    key: str
+    name: str
+    method: str
+    seed: int
+    select_on: str
+    files: dict[str, str]
+    data: dict[str, str]
+    sizes: dict[str, int]
+    recipe: dict[str, Any]
+    code: str
+    seconds: float
+    scores: dict[str, Any]
+    metrics: list[dict[str, Any]]
+    predictions: list[Found]
+
+    @property
+    def dev_f1(self) -> float:
+        """Of the epoch that was kept."""
+        return float(max(entry["f1"] for entry in self.metrics))
+
+    def predicted(self, test: Corpus) -> Corpus:
+        """The test documents with what was found in them."""
+        return Corpus(
+            document.replace(entities=tuple(Entity(start, end, label, score) for start, end, label, score in found))
+            for document, found in zip(test, self.predictions, strict=True)
+        )
+
+    def write(self, path: Path) -> None:
+        """A JSON object, a line for each key."""
+        lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in asdict(self).items())
+        with write_atomic(path) as handle:
+            handle.write("{\n" + ",\n".join(lines) + "\n}\n")
+
+    @classmethod
+    def read(cls, path: Path) -> Run:
+        return cls(**json.loads(read_text(path)))
+
+
+class Runs(NamedTuple):
+    """A folder of runs; those that were stopped have their checkpoints in `unfinished` there."""
+
+    folder: Path
+
+    def path(self, data: Data, recipe: Recipe) -> Path:
+        return self.folder / f"{data.name}_{recipe.method}_{recipe.seed}_{key_of(data, recipe)}.json"
+
+    def get(
+        self,
+        data: Data,
+        recipe: Recipe,
+        *,
+        observe: Observer = lambda _: None,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> Run:
+        """The run that is kept, or a new one."""
+        path = self.path(data, recipe)
+        if path.exists():
+            return Run.read(path)
+        work = self.folder / "unfinished" / path.stem
+        work.mkdir(parents=True, exist_ok=True)
+        run = _train(data, recipe, work, observe, stopped)
+        run.write(path)
+        shutil.rmtree(work)
+        return run
+
+
+def _train(data: Data, recipe: Recipe, work: Path, observe: Observer, stopped: Callable[[], bool]) -> Run:
+    started = time.perf_counter()
+    model = Recognizer.train(data.train, data.dev, recipe=recipe, work=work, observe=observe, stopped=stopped)
+    seconds = time.perf_counter() - started
+    predicted = Corpus(model.predict(data.test))
+    strict = evaluate(data.test, predicted).strict
+    return Run(
+        key=key_of(data, recipe),
+        name=data.name,
+        method=recipe.method,
+        seed=recipe.seed,
+        select_on=str(model.recipe.select_on),
+        files=data.files,
+        data=data.hashes,
+        sizes=data.sizes,
+        recipe=model.recipe.model_dump(mode="json"),
+        code=code_hash(),
+        seconds=round(seconds, 1),
+        scores=strict.to_json(),
+        metrics=model.metrics,
+        predictions=[_found(document) for document in predicted],
+    )
+
+
+def _found(document: Document) -> Found:
+    return [(item.start, item.end, item.label, round(item.score or 0.0, 4)) for item in document.entities]
+
+
+def key_of(data: Data, recipe: Recipe) -> str:
+    deciding = [data.hashes, recipe.model_dump(mode="json"), code_hash()]
+    return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def fingerprint(corpus: Corpus) -> str:
+    """A hash of all that the documents hold, whatever file they came from."""
+    digest = hashlib.sha256()
+    for document in corpus:
+        digest.update(json.dumps(to_json(document), sort_keys=True).encode() + b"\n")
+    return digest.hexdigest()
+
+
+@cache
+def code_hash() -> str:
+    """A hash of the code that decides a result, without its comments and layout."""
+    digest = hashlib.sha256()
+    root = Path(__file__).parents[1]
+    for part in DECIDING:
+        place = root / part
+        for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            name = file.relative_to(root).as_posix()
+            if name not in _ASIDE:
+                digest.update(name.encode() + _meaning(file).encode())
+    return digest.hexdigest()
+
+
+def _meaning(file: Path) -> str:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = [item for item in node.body if not _is_docstring(item)]
+    return ast.dump(tree)
+
+
+def _is_docstring(item: ast.stmt) -> bool:
+    return isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant)

@@ -1,0 +1,121 @@
+"""Runs are kept by what decides them, and those that were stopped go on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from goldgap import Corpus, Entity
+from goldgap.compare import runs
+from goldgap.compare.runs import Data, Run, Runs, code_hash, fingerprint, key_of
+from goldgap.evaluate.scores import evaluate
+from goldgap.train.loop import Seen, Stopped
+from goldgap.train.recipe import Recipe, recipe_for
+from tests.slow.test_training import corpus
+
+pytestmark = pytest.mark.slow
+
+
+def data() -> Data:
+    return Data("eight", corpus(False), corpus(), corpus(), {"sentences.conll": "0" * 64})
+
+
+def recipe(encoder: Path, **changes: object) -> Recipe:
+    model = {"max_width": 4, "hidden": 16, "width_size": 8}
+    train = {"epochs": 3, "batch_size": 4, "head_rate": 0.01}
+    return recipe_for("uniform", {"encoder": {"name": str(encoder)}, "model": model, "train": train}, changes)
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Runs:
+    return Runs(tmp_path / "results")
+
+
+def test_a_run_that_is_kept_is_not_done_again(kept: Runs, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = kept.get(data(), recipe(tiny_encoder))
+    monkeypatch.setattr(runs, "_train", None)
+    again = kept.get(data(), recipe(tiny_encoder))
+    assert again.scores == first.scores
+    assert again.metrics == first.metrics
+    assert [path.name for path in kept.folder.iterdir() if path.is_file()] == [f"eight_uniform_0_{first.key}.json"]
+    with pytest.raises(TypeError):
+        kept.get(data(), recipe(tiny_encoder, seed=1))
+
+
+def test_the_predictions_that_are_kept_have_the_scores_that_are_kept(kept: Runs, tiny_encoder: Path) -> None:
+    given = data()
+    kept.get(given, recipe(tiny_encoder))
+    run = kept.get(given, recipe(tiny_encoder))  # as it was read back
+    predicted = run.predicted(given.test)
+    assert predicted.entity_count > 0
+    assert evaluate(given.test, predicted).strict.to_json() == run.scores
+    assert run.sizes == {"train": 8, "dev": 8, "test": 8}
+    assert run.select_on == "clean dev"
+    assert run.dev_f1 == max(entry["f1"] for entry in run.metrics)
+
+
+def test_a_run_that_was_stopped_goes_on(kept: Runs, tiny_encoder: Path) -> None:
+    whole = Runs(kept.folder / "whole").get(data(), recipe(tiny_encoder))
+    seen: list[int] = []
+
+    def observe(now: Seen) -> None:
+        if now.taken is not None:
+            seen.append(now.progress.step)
+
+    with pytest.raises(Stopped):
+        kept.get(data(), recipe(tiny_encoder), observe=observe, stopped=lambda: len(seen) > 3)
+    assert not kept.path(data(), recipe(tiny_encoder)).exists()
+    run = kept.get(data(), recipe(tiny_encoder), observe=observe)
+    assert (run.scores, run.metrics, run.predictions) == (whole.scores, whole.metrics, whole.predictions)
+    assert seen == [0, 1, 2, 3, 4, 5]
+    assert list((kept.folder / "unfinished").iterdir()) == []
+
+
+def test_the_key_is_that_of_data_and_recipe(tiny_encoder: Path) -> None:
+    given, plain = data(), recipe(tiny_encoder)
+    keys = {
+        key_of(given, plain),
+        key_of(given, recipe(tiny_encoder, seed=1)),
+        key_of(given, recipe(tiny_encoder, policy={"name": "uniform", "settings": {"ratio": 0.5}})),
+        key_of(Data("eight", corpus(True), corpus(), corpus(), {}), plain),
+        key_of(Data("eight", corpus(False), None, corpus(), {}), plain),
+        key_of(Data("eight", corpus(False), corpus(), corpus(False), {}), plain),
+    }
+    assert len(keys) == 6
+    assert key_of(Data("other name", corpus(False), corpus(), corpus(), {}), plain) in keys
+
+
+def test_the_fingerprint_is_of_all_that_documents_hold() -> None:
+    (one, *_) = corpus(False)
+    entity = one.entities[0]
+    changed = [
+        one,
+        one.replace(id="other"),
+        one.replace(text=one.text + "!"),
+        one.replace(complete=True),
+        one.replace(entities=(Entity(entity.start, entity.end, "OTHER"), *one.entities[1:])),
+        one.replace(entities=(replace(entity, source="dictionary"), *one.entities[1:])),
+        one.replace(entities=one.entities[1:], dropped=(entity,)),
+    ]
+    assert len({fingerprint(Corpus([document])) for document in changed}) == len(changed)
+    assert fingerprint(Corpus([one])) == fingerprint(Corpus([one.replace()]))
+
+
+def test_comments_and_docstrings_do_not_change_the_code(tmp_path: Path) -> None:
+    file = tmp_path / "one.py"
+    file.write_text('"""What."""\ndef f():\n    """How."""\n    return 1  # so\n', encoding="utf-8")
+    plain = runs._meaning(file)
+    file.write_text("def f():\n\n    return 1\n", encoding="utf-8")
+    assert runs._meaning(file) == plain
+    file.write_text("def f():\n    return 2\n", encoding="utf-8")
+    assert runs._meaning(file) != plain
+    assert len(code_hash()) == 64
+
+
+def test_a_run_is_written_a_line_for_each_key(kept: Runs, tiny_encoder: Path) -> None:
+    run = kept.get(data(), recipe(tiny_encoder))
+    lines = kept.path(data(), recipe(tiny_encoder)).read_text(encoding="utf-8").splitlines()
+    assert len(lines) == len(Run.__slots__) + 2
+    assert run.name == "eight"
