@@ -25,7 +25,7 @@ from goldgap.demo import DEV, TRAIN
 from goldgap.encode.batch import Batch, batch_order
 from goldgap.encode.encoder import WordVectors
 from goldgap.encode.transformer import find_encoder
-from goldgap.models.predict import BATCH_SIZE, TOKEN_BUDGET, predict
+from goldgap.models.predict import BATCH_SIZE, TOGETHER, TOKEN_BUDGET, predict
 from goldgap.models.span import SpanHead
 from goldgap.models.span_model import SpanModel
 from goldgap.train.build import build
@@ -111,6 +111,7 @@ def prediction_ratio(corpus: Corpus, repeats: int) -> float:
     """Documents to entities, tokenising and decoding included, over the same with the stock model."""
     model = sober(build(recipe_for("uniform"), corpus))
     stock = load_stock(len(corpus.labels)).eval()
+    corpus = Corpus(corpus.documents[:TOGETHER])  # sorted by length at once, so that both get the same batches
     contenders: dict[str, Callable[[], object]] = {
         "ours": lambda: list(predict(model, corpus)),
         "stock": lambda: _stock_entities(stock, model, corpus),

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-CELLS = 2000
-"""Spans that are worked on together, or one sentence of more."""
+CELLS, CELLS_WITHOUT_GRADIENT = 2000, 16000
+"""Spans that are worked on together, or one sentence of more: what stays in the cache forth and back, or only forth."""
 
 
 def grid(start: Tensor, end: Tensor, width: Tensor) -> Tensor:
@@ -54,7 +54,7 @@ class _SpanLayers(torch.autograd.Function):
         hidden, logits = start.new_empty(*shape, start.shape[2]), start.new_empty(*shape, len(label))
         kept = torch.empty(*shape, start.shape[2], dtype=torch.bool).bernoulli_(1 - rate) if rate else None
         scale = 1 / (1 - rate)
-        for rows in _chunks(shape):
+        for rows in _chunks(shape, CELLS):
             first = _first(start, end, width, kept, rows, scale)
             part = hidden[rows].flatten(0, 2)
             torch.addmm(bias, first.flatten(0, 2), second.T, out=part).relu_()
@@ -73,7 +73,7 @@ class _SpanLayers(torch.autograd.Function):
         of_bias, of_offset = second.new_zeros(len(second)), label.new_zeros(len(label))
         batch, words, size = end.shape
         of_end = end.new_zeros(batch, words + len(width), size)
-        for rows in _chunks(hidden.shape[:3]):
+        for rows in _chunks(hidden.shape[:3], CELLS):
             above = gradients[0][rows].flatten(0, 2)  # (cell, label)
             part = hidden[rows].flatten(0, 2)
             of_label.addmm_(above.T, part)
@@ -93,8 +93,10 @@ class _SpanLayers(torch.autograd.Function):
 def _only_logits(start: Tensor, end: Tensor, width: Tensor, second: torch.nn.Linear, label: torch.nn.Linear) -> Tensor:
     """-> (batch, word, width, label)"""
     shape = (*start.shape[:2], len(width))
-    parts = [label(second(_first(start, end, width, None, rows, 1.0)).relu_()) for rows in _chunks(shape)]
-    return torch.cat(parts) if parts else start.new_empty(*shape, label.out_features)
+    logits = start.new_empty(*shape, label.out_features)
+    for rows in _chunks(shape, CELLS_WITHOUT_GRADIENT):
+        logits[rows] = label(second(_first(start, end, width, None, rows, 1.0)).relu_())
+    return logits
 
 
 def _first(start: Tensor, end: Tensor, width: Tensor, kept: Tensor | None, rows: slice, scale: float) -> Tensor:
@@ -103,9 +105,9 @@ def _first(start: Tensor, end: Tensor, width: Tensor, kept: Tensor | None, rows:
     return values if kept is None else values.mul_(kept[rows]).mul_(scale)
 
 
-def _chunks(shape: tuple[int, ...]) -> list[slice]:
+def _chunks(shape: tuple[int, ...], cells: int) -> list[slice]:
     """Sentences that are worked on together."""
-    size = max(1, CELLS // max(shape[1] * shape[2], 1))
+    size = max(1, cells // max(shape[1] * shape[2], 1))
     return [slice(begin, begin + size) for begin in range(0, shape[0], size)]
 
 

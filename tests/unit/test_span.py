@@ -89,7 +89,7 @@ def test_layers_in_chunks_equal_the_whole(monkeypatch: pytest.MonkeyPatch) -> No
 def test_without_a_gradient_the_scores_are_the_same_and_no_features_are_kept(
     cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(layers, "CELLS", cells)
+    monkeypatch.setattr(layers, "CELLS_WITHOUT_GRADIENT", cells)
     vectors, words = inputs()
     model = SpanHead(D, LABELS, max_width=WIDTHS).eval()
     with torch.no_grad():
