@@ -1,5 +1,7 @@
 """Bootstrap over documents: the interval of an F1, and whether two sets of predictions differ.
 
+Where a method was trained with several seeds, its score is the mean over them, and they are drawn anew as well.
+
 A resample of N documents only matters through how often each kind of document is drawn, a kind being its counts.
 So it is a multinomial draw over the few distinct kinds: the same law as drawing documents, at a fraction of the cost.
 """
@@ -49,7 +51,7 @@ def f1_interval(counts: Sequence[Counts], *, samples: int = 1000, seed: int = 0)
         point = float(_f1(tp, predicted, gold))
         return Interval(point, point)
     drawn = _resample(counts, samples, seed)  # (sample, 3)
-    return _interval(_f1(*drawn.T))
+    return interval_of(_f1(*drawn.T))
 
 
 def compare(first: Sequence[Counts], second: Sequence[Counts], *, samples: int = 1000, seed: int = 0) -> Comparison:
@@ -58,14 +60,54 @@ def compare(first: Sequence[Counts], second: Sequence[Counts], *, samples: int =
         raise InputError(f"{len(first)} documents against {len(second)}: a paired test needs the same documents")
     if not samples or not first:
         raise InputError("a paired test needs at least one document and one resample; raise --samples")
-    pairs = [(*one, *other) for one, other in zip(first, second, strict=True)]
-    drawn = _resample(pairs, samples, seed)  # (sample, 6)
-    differences = _f1(*drawn[:, 3:].T) - _f1(*drawn[:, :3].T)
     observed = f1_interval(second, samples=0).low - f1_interval(first, samples=0).low
+    drawn = resampled_f1([[first], [second]], samples=samples, seed=seed)
+    return difference(drawn[:, 0], drawn[:, 1], observed)
+
+
+def resampled_f1(
+    runs: Sequence[Sequence[Sequence[Counts]]], *, samples: int = 1000, seed: int = 0
+) -> NDArray[np.float64]:
+    """The mean F1 of each contender on the same resampled documents and seeds.
+
+    runs[contender][seed][document] -> (sample, contender)
+    """
+    import numpy as np
+
+    rows = [
+        tuple(number for counts in row for number in counts)
+        for row in zip(*(counts for contender in runs for counts in contender), strict=True)
+    ]
+    drawn = _resample(rows, samples, seed)  # (sample, 3 * run)
+    f1 = _f1(drawn[:, 0::3], drawn[:, 1::3], drawn[:, 2::3])  # (sample, run)
+    most = max(len(contender) for contender in runs)
+    chance = np.random.default_rng([seed, 1]).random((samples, most))  # the same seeds for all that have as many
+    columns = []
+    first = 0
+    for contender in runs:
+        chosen = first + (chance[:, : len(contender)] * len(contender)).astype(np.int64)  # (sample, seed)
+        columns.append(np.take_along_axis(f1, chosen, axis=1).mean(1))
+        first += len(contender)
+    return np.stack(columns, 1)
+
+
+def difference(first: NDArray[np.float64], second: NDArray[np.float64], observed: float) -> Comparison:
+    """What the resampled scores of two contenders say about the second against the first."""
+    differences = second - first  # (sample,)
     # The share of resamples on the far side of zero, doubled; one is added so that no finite sample proves p = 0.
     below, above = int((differences <= 0).sum()), int((differences >= 0).sum())
-    p_value = min(1.0, 2 * (min(below, above) + 1) / (samples + 1))
-    return Comparison(observed, _interval(differences), p_value)
+    p_value = min(1.0, 2 * (min(below, above) + 1) / (len(differences) + 1))
+    return Comparison(observed, interval_of(differences), p_value)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """The p-values of several tests, adjusted so that the chance of any false alarm stays what it says (Holm 1979)."""
+    adjusted = [1.0] * len(p_values)
+    least = 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        least = max(least, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = least
+    return adjusted
 
 
 def _resample(counts: Sequence[tuple[int, ...]], samples: int, seed: int) -> NDArray[np.int64]:
@@ -88,7 +130,8 @@ def _f1(tp: NDArray[np.int64], predicted: NDArray[np.int64], gold: NDArray[np.in
     return f1
 
 
-def _interval(values: NDArray[np.float64]) -> Interval:
+def interval_of(values: NDArray[np.float64]) -> Interval:
+    """The middle 95 % of resampled values."""
     import numpy as np
 
     tail = (1 - LEVEL) / 2

@@ -1,0 +1,315 @@
+"""Methods x seeds x gaps on the same data: every run once, then means, intervals, verdicts and a recommendation."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from goldgap.compare.runs import Data, Run, Runs
+from goldgap.core.corpus import Corpus
+from goldgap.core.errors import ConfigError
+from goldgap.distant.mask import mask
+from goldgap.evaluate.bootstrap import difference, holm, interval_of, resampled_f1
+from goldgap.evaluate.counts import Counts
+from goldgap.evaluate.scores import evaluate
+from goldgap.train.loop import Observer, Stopped
+from goldgap.train.recipe import Recipe, parse_settings, recipe_for
+
+LEVEL = 0.05
+"""Largest adjusted p-value of a difference that counts."""
+ENOUGH = 3
+"""Seeds below which no difference counts."""
+SAMPLES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A method with settings of its own, under a name; seedless."""
+
+    name: str
+    method: str
+    layers: tuple[Mapping[str, Any], ...]
+
+    def recipe(self, seed: int) -> Recipe:
+        return recipe_for(self.method, *self.layers, {"seed": seed})
+
+
+def contender(text: str, *layers: Mapping[str, Any]) -> Contender:
+    """`nrces`, or `nrces:policy=top-neg:loss.w=10`: a method and where it differs; `layers` hold for all contenders."""
+    method, *pairs = text.split(":")
+    made = Contender(text, method, (*layers, parse_settings(pairs)))
+    _check(made)
+    return made
+
+
+def _check(one: Contender) -> None:
+    """Raise for what cannot be trained, before anything is."""
+    recipe = one.recipe(0)
+    recipe.make_policy()
+    recipe.make_loss()
+
+
+class Variant(NamedTuple):
+    """A contender with one choice of the grid."""
+
+    settings: str
+    contender: Contender
+
+
+def variants(one: Contender, grid: Mapping[str, Sequence[str]]) -> list[Variant]:
+    """Every choice of the settings that this contender has; settings that it has not are left out."""
+    own: dict[str, Sequence[str]] = {}
+    for key, values in grid.items():
+        try:
+            _check(_with(one, [f"{key}={values[0]}"]))
+        except ConfigError:
+            continue
+        own[key] = values
+    chosen = []
+    for choice in itertools.product(*own.values()):
+        pairs = [f"{key}={value}" for key, value in zip(own, choice, strict=True)]
+        variant = _with(one, pairs)
+        _check(variant)
+        chosen.append(Variant(" ".join(pairs), variant))
+    return chosen
+
+
+def _with(one: Contender, pairs: list[str]) -> Contender:
+    return Contender(one.name, one.method, (*one.layers, parse_settings(pairs)))
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """What is compared.
+
+    drops   shares of the training annotations that are masked, each a table of its own; none: as they are
+    grid    values of settings to try; each contender's are chosen by its mean dev F1
+    """
+
+    contenders: Sequence[Contender]
+    seeds: Sequence[int]
+    baseline: str
+    drops: Sequence[float] = ()
+    grid: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        names = [one.name for one in self.contenders]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ConfigError(f"{twice[0]!r} stands twice among the methods")
+        if self.baseline not in names:
+            raise ConfigError(f"the baseline {self.baseline!r} is not among the methods {', '.join(names)}")
+        for key, values in self.grid.items():
+            if all(not variant.settings for one in self.contenders for variant in variants(one, {key: values})):
+                raise ConfigError(f"--grid {key}: none of the methods has this setting, or takes {values[0]!r} for it")
+
+
+class Step(NamedTuple):
+    """The run that comes next, for a watcher; `kept` if it is there already."""
+
+    number: int
+    total: int
+    data: str
+    name: str
+    seed: int
+    kept: bool
+
+
+Watch = Callable[[Step, Recipe, Data], Observer]
+
+
+def compare(
+    contest: Contest,
+    data: Data,
+    store: Runs,
+    *,
+    watch: Watch = lambda *_: lambda _: None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> dict[str, Any]:
+    """The whole comparison as plain values; runs that are kept in `store` are not done again."""
+    tried = {one.name: variants(one, contest.grid) for one in contest.contenders}
+    conditions = [_Condition(data, drop) for drop in contest.drops] or [_Condition(data, None)]
+    total = len(conditions) * len(contest.seeds) * sum(map(len, tried.values()))
+    number = itertools.count(1)
+    tables = []
+    for condition in conditions:
+        done: dict[tuple[str, str], list[Run]] = {}
+        failed: dict[str, list[dict[str, Any]]] = {one.name: [] for one in contest.contenders}
+        for seed in contest.seeds:
+            given = condition.at(seed)
+            for name, choices in tried.items():
+                for settings, one in choices:
+                    recipe = one.recipe(seed)
+                    step = Step(next(number), total, given.name, name, seed, store.path(given, recipe).exists())
+                    try:
+                        run = store.get(given, recipe, observe=watch(step, recipe, given), stopped=stopped)
+                    except Stopped:
+                        raise
+                    except Exception as error:  # the others go on
+                        failed[name].append({"seed": seed, "settings": settings, "why": f"{error}"})
+                    else:
+                        done.setdefault((name, settings), []).append(run)
+        tables.append(_table(contest, condition, done, failed))
+    return {
+        "baseline": contest.baseline,
+        "seeds": list(contest.seeds),
+        "grid": {key: list(values) for key, values in contest.grid.items()},
+        "files": data.files,
+        "types": list(data.test.labels),
+        "samples": SAMPLES,
+        "conditions": tables,
+    }
+
+
+class _Condition:
+    """The data with a share of its training annotations masked, each seed with a mask of its own."""
+
+    def __init__(self, data: Data, drop: float | None) -> None:
+        self.drop, self.test = drop, data.test
+        self._data = data
+        self._made: dict[int, Data] = {}
+
+    def at(self, seed: int) -> Data:
+        if self.drop is None:
+            return self._data
+        if seed not in self._made:
+            data = self._data
+            train = mask(data.train, self.drop, seed=seed)
+            self._made[seed] = Data(f"{data.name}-masked-{self.drop:g}", train, data.dev, data.test, data.files)
+        return self._made[seed]
+
+
+def _table(
+    contest: Contest,
+    condition: _Condition,
+    done: Mapping[tuple[str, str], list[Run]],
+    failed: Mapping[str, list[dict[str, Any]]],
+) -> dict[str, Any]:
+    """One table of the comparison: a row for each contender, with the choice of the grid that is best on dev."""
+    rows: dict[str, dict[str, Any]] = {}
+    counts: dict[str, list[list[Counts]]] = {}
+    for one in contest.contenders:
+        choices = {settings: runs for (name, settings), runs in done.items() if name == one.name}
+        row: dict[str, Any] = {"name": one.name, "failed": failed[one.name]}
+        if choices:
+            chosen = max(choices, key=lambda settings: (len(choices[settings]), _mean_dev(choices[settings])))
+            counts[one.name] = [_counts(run, condition.test) for run in choices[chosen]]
+            row |= _row(choices[chosen]) | {"settings": chosen}
+            if len(choices) > 1:
+                row["tried"] = [_tried(settings, runs) for settings, runs in choices.items()]
+        rows[one.name] = row
+    if counts:
+        _judge(rows, counts, contest.baseline)
+    sizes = next((run.sizes for runs in done.values() for run in runs), {})
+    return {
+        "drop": condition.drop,
+        "name": condition.at(contest.seeds[0]).name,
+        "sizes": sizes,
+        "contenders": list(rows.values()),
+        "recommended": _recommended(rows),
+    }
+
+
+def _counts(run: Run, test: Corpus) -> list[Counts]:
+    return evaluate(test, run.predicted(test), samples=0).strict_counts
+
+
+def _mean_dev(runs: Sequence[Run]) -> float:
+    return statistics.mean(run.dev_f1 for run in runs)
+
+
+def _tried(settings: str, runs: Sequence[Run]) -> dict[str, Any]:
+    return {"settings": settings, "dev_f1": _mean_dev(runs), "f1": statistics.mean(run.scores["f1"] for run in runs)}
+
+
+def _row(runs: Sequence[Run]) -> dict[str, Any]:
+    """Means over the seeds."""
+    mean = statistics.mean
+    types = sorted({label for run in runs for label in run.scores["per_type"]})
+    names = ("precision", "recall", "f1")
+    return {
+        "method": runs[0].method,
+        "select_on": runs[0].select_on,
+        "runs": [
+            {
+                "key": run.key,
+                "seed": run.seed,
+                **{name: run.scores[name] for name in names},
+                "dev_f1": run.dev_f1,
+                "seconds": run.seconds,
+            }
+            for run in runs
+        ],
+        **{name: mean(run.scores[name] for run in runs) for name in names},
+        "sd": statistics.stdev(run.scores["f1"] for run in runs) if len(runs) > 1 else None,
+        "dev_f1": _mean_dev(runs),
+        "seconds": mean(run.seconds for run in runs),
+        "per_type": {
+            label: {name: mean(run.scores["per_type"].get(label, {}).get(name, 0.0) for run in runs) for name in names}
+            for label in types
+        },
+        "curve": _curve(runs),
+        "missampled": _missampled(runs),
+    }
+
+
+def _curve(runs: Sequence[Run]) -> list[dict[str, float]]:
+    """Mean dev scores behind each evaluation that all runs had."""
+    names = ("precision", "recall", "f1")
+    together = zip(*(run.metrics for run in runs), strict=False)
+    return [
+        {"epoch": entries[0]["epoch"], **{name: statistics.mean(entry[name] for entry in entries) for name in names}}
+        for entries in together
+        if all("f1" in entry for entry in entries)
+    ]
+
+
+def _missampled(runs: Sequence[Run]) -> float | None:
+    """Share of masked entities among the negatives of the last half of the evaluations; None if nothing was masked."""
+    late = [entry for run in runs for entry in run.metrics[len(run.metrics) // 2 :]]
+    missampled, kept = (sum(entry[name] for entry in late) for name in ("missampled", "kept"))
+    return missampled / kept if kept and any(entry["missampled"] for run in runs for entry in run.metrics) else None
+
+
+def _judge(rows: Mapping[str, dict[str, Any]], counts: Mapping[str, list[list[Counts]]], baseline: str) -> None:
+    """Add intervals, the difference to the baseline and how often each contender is the best of all."""
+    names = list(counts)
+    drawn = resampled_f1(list(counts.values()), samples=SAMPLES)  # (sample, contender)
+    best = drawn.argmax(1)
+    for index, name in enumerate(names):
+        rows[name]["interval"] = list(interval_of(drawn[:, index]))
+        rows[name]["best_share"] = float((best == index).mean())
+    if baseline not in counts:
+        return
+    base = drawn[:, names.index(baseline)]
+    others = [name for name in names if name != baseline]
+    found = [difference(base, drawn[:, names.index(name)], rows[name]["f1"] - rows[baseline]["f1"]) for name in others]
+    for name, one, adjusted in zip(others, found, holm([one.p_value for one in found]), strict=True):
+        seeds = min(len(counts[name]), len(counts[baseline]))
+        counted = adjusted < LEVEL and seeds >= ENOUGH
+        rows[name]["against"] = {
+            "difference": one.difference,
+            "interval": list(one.interval),
+            "p_value": one.p_value,
+            "adjusted": adjusted,
+            "verdict": "undecided" if not counted else "better" if one.difference > 0 else "worse",
+        }
+
+
+def _recommended(rows: Mapping[str, dict[str, Any]]) -> dict[str, Any] | None:
+    """The contender with the best mean dev F1, which the test set had no part in choosing, and how sure that is."""
+    ranked = sorted((row for row in rows.values() if "dev_f1" in row), key=lambda row: -row["dev_f1"])
+    if not ranked:
+        return None
+    first = ranked[0]
+    return {
+        "name": first["name"],
+        "dev_f1": first["dev_f1"],
+        "f1": first["f1"],
+        "best_share": first["best_share"],
+        "seeds": len(first["runs"]),
+        "next": ranked[1]["name"] if len(ranked) > 1 else None,
+    }
