@@ -82,6 +82,13 @@ class Reading:
         show_notes(corpus.notes, f"while reading {path}")
         return corpus
 
+    def read_training(self, files: list[Path], complete: list[Path]) -> Corpus:
+        """The documents of all files as one corpus; those of `complete` are completely annotated."""
+        from goldgap import Corpus
+
+        parts = [self.read(path) for path in files] + [self.read(path, complete=True) for path in complete]
+        return Corpus([document for part in parts for document in part])
+
     def stream(self, path: Path, notes: Notes) -> Iterator[Document]:
         """The documents at `path` one after the other; `notes` are whole when the last was read."""
         from goldgap import corpus  # noqa: F401  (its formats)

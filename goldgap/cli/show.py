@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -114,6 +114,35 @@ def show_comparison(scores: Mapping[str, Evaluation]) -> None:
         low, high = evaluation.strict.interval
         rows.append((name, *_numbers(evaluation.strict.micro), f"{percent(low)} to {percent(high)}"))
     out.print(table(("", "precision", "recall", "F1", "95 % interval"), rows))
+
+
+def show_contest(values: Mapping[str, Any]) -> None:
+    """A table for each condition, and what it recommends."""
+    for condition in values["conditions"]:
+        drop = condition["drop"]
+        title = condition["name"] if drop is None else f"{condition['name']} ({drop:.0%} of the annotations masked)"
+        rows = []
+        for row in condition["contenders"]:
+            if "f1" not in row:
+                rows.append((row["name"], "failed", "", "", "", ""))
+                continue
+            against = row.get("against")
+            verdict = f"{100 * against['difference']:+.2f} {against['verdict']}" if against else "baseline"
+            low, high = row["interval"]
+            numbers = (percent(row[name]) for name in ("precision", "recall", "f1"))
+            rows.append((row["name"], *numbers, f"{percent(low)} to {percent(high)}", verdict))
+        out.print()
+        out.print(table(("", "precision", "recall", "F1", "95 % interval", "to baseline"), rows, title=title))
+        for row in condition["contenders"]:
+            for failure in row["failed"]:
+                out.print(f"{row['name']}, seed {failure['seed']}, failed: {failure['why']}", soft_wrap=True)
+        chosen = condition["recommended"]
+        if chosen is not None:
+            out.print(
+                f"recommended: {chosen['name']} (best on dev; best of all in {chosen['best_share']:.0%} of "
+                f"{values['samples']:,} resamples of the test set)",
+                soft_wrap=True,
+            )
 
 
 def show_evaluation(evaluation: Evaluation) -> None:

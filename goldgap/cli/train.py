@@ -45,7 +45,8 @@ def train(
     from goldgap.train.place import asked_to_stop, claim
 
     resolved = _recipe(recipe, method, encoder, epochs, seed, settings or [])
-    corpus, judge = _corpora(reading, files, complete or [], dev)
+    corpus = reading.read_training(files, complete or [])
+    judge = reading.read(dev) if dev is not None else None
     with claim(output, resume=resume) as work, asked_to_stop() as asked:
         from goldgap import Recognizer
         from goldgap.cli.watch import watching
@@ -90,12 +91,3 @@ def _recipe(
         **({"seed": seed} if seed is not None else {}),
     }
     return recipe_for(method or named or "uniform", from_file, options, parse_settings(pairs), where=path)
-
-
-def _corpora(reading: Reading, files: list[Path], complete: list[Path], dev: Path | None) -> tuple[Any, Any]:
-    """The training documents of all files as one corpus, and the dev set."""
-    from goldgap import Corpus
-
-    parts = [reading.read(path) for path in files] + [reading.read(path, complete=True) for path in complete]
-    corpus = Corpus([document for part in parts for document in part])
-    return corpus, reading.read(dev) if dev is not None else None

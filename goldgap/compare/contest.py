@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from goldgap.compare.runs import Data, Run, Runs
 from goldgap.core.corpus import Corpus
 from goldgap.core.errors import ConfigError
+from goldgap.core.notes import Notes
 from goldgap.distant.mask import mask
 from goldgap.evaluate.bootstrap import difference, holm, interval_of, resampled_f1
 from goldgap.evaluate.counts import Counts
@@ -118,7 +120,7 @@ class Step(NamedTuple):
     kept: bool
 
 
-Watch = Callable[[Step, Recipe, Data], Observer]
+Watch = Callable[[Step, Recipe, Data], AbstractContextManager[Observer]]
 
 
 def compare(
@@ -126,7 +128,7 @@ def compare(
     data: Data,
     store: Runs,
     *,
-    watch: Watch = lambda *_: lambda _: None,
+    watch: Watch = lambda *_: nullcontext(lambda _: None),
     stopped: Callable[[], bool] = lambda: False,
 ) -> dict[str, Any]:
     """The whole comparison as plain values; runs that are kept in `store` are not done again."""
@@ -145,7 +147,8 @@ def compare(
                     recipe = one.recipe(seed)
                     step = Step(next(number), total, given.name, name, seed, store.path(given, recipe).exists())
                     try:
-                        run = store.get(given, recipe, observe=watch(step, recipe, given), stopped=stopped)
+                        with watch(step, recipe, given) as observe:
+                            run = store.get(given, recipe, observe=observe, stopped=stopped)
                     except Stopped:
                         raise
                     except Exception as error:  # the others go on
@@ -162,6 +165,26 @@ def compare(
         "samples": SAMPLES,
         "conditions": tables,
     }
+
+
+def doubts(data: Data) -> Notes:
+    """What makes scores on the test set say less than they seem to: texts that were trained on, types that were not."""
+    notes = Notes()
+    trained = {document.text: document.id for document in data.train}
+    parts = {"dev": data.dev, "test": data.test}
+    for part, corpus in parts.items():
+        for document in corpus or ():
+            if document.text in trained:
+                notes.change(f"document of the {part} file that is also trained on", document.id)
+    for part, corpus in parts.items():
+        for document in corpus or ():
+            for entity in document.entities:
+                if entity.label not in data.train.labels:
+                    notes.change(f"entity of the type {entity.label} in the {part} file, never trained on", document.id)
+    for label in data.train.labels:
+        if label not in data.test.labels:
+            notes.change(f"type {label} of the training files that the test file does not have")
+    return notes
 
 
 class _Condition:

@@ -123,6 +123,10 @@ class Runs(NamedTuple):
 
     folder: Path
 
+    @property
+    def unfinished(self) -> Path:
+        return self.folder / "unfinished"
+
     def path(self, data: Data, recipe: Recipe) -> Path:
         return self.folder / f"{data.name}_{recipe.method}_{recipe.seed}_{key_of(data, recipe)}.json"
 
@@ -138,7 +142,7 @@ class Runs(NamedTuple):
         path = self.path(data, recipe)
         if path.exists():
             return Run.read(path)
-        work = self.folder / "unfinished" / path.stem
+        work = self.unfinished / path.stem
         work.mkdir(parents=True, exist_ok=True)
         run = _train(data, recipe, work, observe, stopped)
         run.write(path)

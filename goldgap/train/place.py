@@ -32,7 +32,7 @@ def claim(output: Path, *, resume: bool) -> Iterator[Path]:
     _refuse_existing(output)
     if not output.parent.is_dir():
         raise InputError(f"the folder {output.parent} does not exist; create it first", path=output)
-    with _locked(folder):
+    with held(folder):
         try:
             _refuse_existing(output)  # by a run that ended just now
             if not resume and any(folder.glob("step-*")):
@@ -65,7 +65,7 @@ def _remove(folder: Path, output: Path) -> None:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def held(folder: Path) -> Iterator[None]:
     """Make and hold a folder by a lock that the system takes back when this process ends, however it ends."""
     descriptor = _lock(folder)
     try:

@@ -1,0 +1,284 @@
+"""Comparisons, with trainings that are made up: which runs there are, what is said of them."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldgap import Corpus, Document, Entity
+from goldgap.compare import runs
+from goldgap.compare.contest import Contest, compare, contender, doubts, variants
+from goldgap.compare.runs import Data, Found, Run, Runs
+from goldgap.core.errors import ConfigError, RunError
+from goldgap.evaluate.scores import evaluate
+from goldgap.train.loop import Stopped
+from goldgap.train.recipe import Recipe
+
+QUALITY = {"span": 0.5, "uniform": 0.8, "weighted": 0.8, "top-neg": 0.3}
+"""How many of the entities each method finds."""
+
+
+def sentences(count: int, text: str = "Ann met Bob in Oslo") -> Corpus:
+    entities = (Entity(0, 3, "PER"), Entity(8, 11, "PER"), Entity(15, 19, "LOC"))
+    return Corpus(Document(f"{text} {number}", entities) for number in range(count))
+
+
+def data() -> Data:
+    return Data(
+        "made-up", sentences(20, "Ann met Bob at Acme"), sentences(5, "Ann saw Bob in Rome"), sentences(200), {}
+    )
+
+
+Trainer = Callable[[Data, Recipe], float]
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, int]]:
+    """The runs that were trained, in order: data, method, seed."""
+    return pretend(monkeypatch, lambda _, recipe: QUALITY[recipe.method])
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, quality: Trainer) -> list[tuple[str, str, int]]:
+    done: list[tuple[str, str, int]] = []
+
+    def train(given: Data, recipe: Recipe, work: Path, observe: Any, stopped: Callable[[], bool]) -> Run:
+        if stopped():
+            raise Stopped("asked")
+        found = quality(given, recipe)
+        done.append((given.name, recipe.method, recipe.seed))
+        chance = random.Random(f"{recipe.method}/{recipe.seed}")
+        predictions: list[Found] = [
+            [(e.start, e.end, e.label, 0.9) for e in document.entities if chance.random() < found]
+            for document in given.test
+        ]
+        run = Run(
+            key=runs.key_of(given, recipe),
+            name=given.name,
+            method=recipe.method,
+            seed=recipe.seed,
+            select_on="clean dev",
+            files=given.files,
+            data=given.hashes,
+            sizes=given.sizes,
+            recipe=recipe.model_dump(mode="json"),
+            code=runs.code_hash(),
+            seconds=2.0,
+            scores={},
+            metrics=[{"epoch": 1, "f1": found, "precision": 1.0, "recall": found, "kept": 10, "missampled": 0}],
+            predictions=predictions,
+        )
+        scores = evaluate(given.test, run.predicted(given.test)).strict.to_json()
+        run.scores.update(scores)
+        return run
+
+    monkeypatch.setattr(runs, "_train", train)
+    return done
+
+
+def contest(*names: str, seeds: int = 3, **options: Any) -> Contest:
+    return Contest(
+        [contender(name) for name in names], list(range(seeds)), options.pop("baseline", names[0]), **options
+    )
+
+
+def rows(result: dict[str, Any], index: int = 0) -> dict[str, dict[str, Any]]:
+    return {row["name"]: row for row in result["conditions"][index]["contenders"]}
+
+
+def test_every_method_is_trained_with_every_seed_once(tmp_path: Path, trained: list[tuple[str, str, int]]) -> None:
+    store = Runs(tmp_path)
+    first = compare(contest("span", "uniform"), data(), store)
+    assert sorted(trained) == sorted(("made-up", name, seed) for name in ("span", "uniform") for seed in range(3))
+    assert compare(contest("span", "uniform"), data(), store) == first
+    compare(contest("span", "uniform", "top-neg"), data(), store)
+    assert trained[6:] == [("made-up", "top-neg", seed) for seed in range(3)]
+
+
+def test_means_and_verdicts(tmp_path: Path, trained: list[tuple[str, str, int]]) -> None:
+    result = rows(compare(contest("span", "uniform", "weighted", "top-neg"), data(), Runs(tmp_path)))
+    assert "against" not in result["span"]
+    assert result["uniform"]["against"]["verdict"] == "better"
+    assert result["top-neg"]["against"]["verdict"] == "worse"
+    for name, row in result.items():
+        scores = [run["f1"] for run in row["runs"]]
+        assert row["f1"] == pytest.approx(statistics.mean(scores))
+        assert row["sd"] == pytest.approx(statistics.stdev(scores))
+        assert row["interval"][0] < row["f1"] < row["interval"][1]
+        assert row["dev_f1"] == QUALITY[name]
+        assert row["per_type"].keys() == {"LOC", "PER"}
+        assert row["recall"] == pytest.approx(QUALITY[name], abs=0.05)
+        assert row["precision"] == 1.0
+    gain = result["uniform"]["f1"] - result["span"]["f1"]
+    assert result["uniform"]["against"]["difference"] == pytest.approx(gain)
+    assert sum(row["best_share"] for row in result.values()) == pytest.approx(1.0)
+
+
+def test_methods_that_do_as_well_are_undecided(tmp_path: Path, trained: list[tuple[str, str, int]]) -> None:
+    result = rows(compare(contest("uniform", "weighted"), data(), Runs(tmp_path)))
+    assert result["weighted"]["against"]["verdict"] == "undecided"
+
+
+def test_with_fewer_than_three_seeds_nothing_is_claimed(tmp_path: Path, trained: list[tuple[str, str, int]]) -> None:
+    result = rows(compare(contest("span", "uniform", seeds=2), data(), Runs(tmp_path)))
+    assert result["uniform"]["against"]["p_value"] < 0.01
+    assert result["uniform"]["against"]["verdict"] == "undecided"
+    assert rows(compare(contest("span", "uniform", seeds=1), data(), Runs(tmp_path)))["span"]["sd"] is None
+
+
+def test_p_values_are_adjusted_for_the_number_of_tests(tmp_path: Path, trained: list[tuple[str, str, int]]) -> None:
+    result = rows(compare(contest("span", "uniform", "top-neg"), data(), Runs(tmp_path)))
+    for name in ("uniform", "top-neg"):
+        against = result[name]["against"]
+        assert against["p_value"] < against["adjusted"] <= 2 * against["p_value"]
+
+
+def test_the_best_on_dev_is_recommended_even_if_another_is_best_on_test(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(monkeypatch, lambda _, recipe: QUALITY[recipe.method])
+    store = Runs(tmp_path)
+    result = compare(contest("span", "uniform", "top-neg"), data(), store)
+    assert result["conditions"][0]["recommended"]["name"] == "uniform"
+    assert result["conditions"][0]["recommended"]["best_share"] > 0.99
+    assert result["conditions"][0]["recommended"]["next"] == "span"
+    for file in tmp_path.glob("*_top-neg_*.json"):
+        run = Run.read(file)
+        run.metrics[0]["f1"] = 0.99
+        run.write(file)
+    again = compare(contest("span", "uniform", "top-neg"), data(), store)["conditions"][0]["recommended"]
+    assert again["name"] == "top-neg"
+    assert again["best_share"] < 0.01
+
+
+def test_each_share_of_masked_annotations_is_a_table(tmp_path: Path, trained: list[tuple[str, str, int]]) -> None:
+    result = compare(contest("span", "uniform", seeds=2, drops=[0.5, 0.9]), data(), Runs(tmp_path))
+    assert [table["drop"] for table in result["conditions"]] == [0.5, 0.9]
+    assert {name for name, _, _ in trained} == {"made-up-masked-0.5", "made-up-masked-0.9"}
+    keys = {run["key"] for table in result["conditions"] for row in table["contenders"] for run in row["runs"]}
+    assert len(keys) == 8
+
+
+def test_every_seed_has_a_mask_of_its_own_that_all_methods_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[int, set[str]] = {0: set(), 1: set()}
+
+    def quality(given: Data, recipe: Recipe) -> float:
+        assert given.train.entity_count < 60
+        seen[recipe.seed].add(given.hashes["train"])
+        return 0.5
+
+    pretend(monkeypatch, quality)
+    compare(contest("span", "uniform", seeds=2, drops=[0.5]), data(), Runs(tmp_path))
+    assert [len(hashes) for hashes in seen.values()] == [1, 1]
+    assert seen[0] != seen[1]
+
+
+def test_a_method_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def quality(_: Data, recipe: Recipe) -> float:
+        if recipe.method == "uniform" and recipe.seed > 0:
+            raise RunError("the loss is not a number at step 3")
+        if recipe.method == "weighted":
+            raise RuntimeError("out of memory")
+        return QUALITY[recipe.method]
+
+    done = pretend(monkeypatch, quality)
+    result = rows(compare(contest("span", "uniform", "weighted", "top-neg"), data(), Runs(tmp_path)))
+    assert len(done) == 7
+    assert [failure["seed"] for failure in result["uniform"]["failed"]] == [1, 2]
+    assert result["uniform"]["failed"][0]["why"] == "the loss is not a number at step 3"
+    assert len(result["uniform"]["runs"]) == 1
+    assert result["uniform"]["against"]["verdict"] == "undecided"  # one seed
+    assert [failure["why"] for failure in result["weighted"]["failed"]] == ["out of memory"] * 3
+    assert "f1" not in result["weighted"]
+    assert result["top-neg"]["against"]["verdict"] == "worse"
+
+
+def test_if_all_fail_nothing_is_recommended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def quality(_: Data, recipe: Recipe) -> float:
+        raise RunError("no")
+
+    pretend(monkeypatch, quality)
+    result = compare(contest("span", "uniform"), data(), Runs(tmp_path))
+    assert result["conditions"][0]["recommended"] is None
+
+
+def test_a_comparison_that_was_stopped_goes_on(tmp_path: Path, trained: list[tuple[str, str, int]]) -> None:
+    whole = compare(contest("span", "uniform"), data(), Runs(tmp_path / "whole"))
+    trained.clear()
+    with pytest.raises(Stopped):
+        compare(contest("span", "uniform"), data(), Runs(tmp_path / "cut"), stopped=lambda: len(trained) == 4)
+    assert len(trained) == 4
+    assert compare(contest("span", "uniform"), data(), Runs(tmp_path / "cut")) == whole
+    assert len(trained) == len(set(trained)) == 6
+
+
+def test_of_a_grid_the_best_on_dev_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def quality(_: Data, recipe: Recipe) -> float:
+        return {0.1: 0.4, 0.2: 0.7, 0.3: 0.6}.get(float(recipe.policy.settings.get("ratio", 0)), 0.5)
+
+    done = pretend(monkeypatch, quality)
+    grid = {"policy.ratio": ["0.1", "0.2", "0.3"]}
+    result = rows(compare(contest("span", "uniform", seeds=2, grid=grid), data(), Runs(tmp_path)))
+    assert len(done) == 8  # span has no ratio
+    assert result["uniform"]["settings"] == "policy.ratio=0.2"
+    assert result["uniform"]["dev_f1"] == 0.7
+    assert [(entry["settings"], entry["dev_f1"]) for entry in result["uniform"]["tried"]] == [
+        ("policy.ratio=0.1", 0.4),
+        ("policy.ratio=0.2", 0.7),
+        ("policy.ratio=0.3", 0.6),
+    ]
+    assert "tried" not in result["span"]
+
+
+def test_grids_are_every_choice_of_all_settings() -> None:
+    grid = {"policy.ratio": ["0.1", "0.2"], "train.epochs": ["1", "2", "3"]}
+    assert [variant.settings for variant in variants(contender("uniform"), grid)] == [
+        f"policy.ratio={ratio} train.epochs={epochs}" for ratio in ("0.1", "0.2") for epochs in (1, 2, 3)
+    ]
+    assert [v.settings for v in variants(contender("span"), grid)] == [f"train.epochs={n}" for n in (1, 2, 3)]
+    assert [v.settings for v in variants(contender("span"), {})] == [""]
+
+
+def test_contenders_have_settings_of_their_own() -> None:
+    made = contender("nrces:policy=top-neg:loss.w=10", {"train": {"epochs": 2}}).recipe(7)
+    assert (made.policy.name, made.loss.name, made.loss.settings["w"]) == ("top-neg", "nrces", 10)
+    assert (made.train.epochs, made.seed) == (2, 7)
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda: contender("unifrom"), "uniform"),
+        (lambda: contender("uniform:policy.ratoi=1"), "ratio"),
+        (lambda: contender("uniform:policy.ratio=lots"), "policy.ratio"),
+        (lambda: contest("span", "span"), "twice"),
+        (lambda: contest("span", "uniform", baseline="nrces"), "not among the methods"),
+        (lambda: contest("span", "uniform", grid={"policy.ratoi": ["1"]}), "none of the methods"),
+        (lambda: contest("span", "uniform", grid={"policy.ratio": ["0.1", "lots"]}), "policy.ratio"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_before_anything_is_trained(make: Callable[[], object], what: str) -> None:
+    with pytest.raises(ConfigError, match=what):
+        make()
+
+
+def test_texts_that_were_trained_on_and_types_that_were_not_are_told() -> None:
+    train = Corpus([Document("Ann", (Entity(0, 3, "PER"),)), Document("Oslo"), Document("x", (Entity(0, 1, "MISC"),))])
+    test = Corpus([Document("Oslo", (Entity(0, 4, "LOC"),)), Document("Bob", (Entity(0, 3, "PER"),))])
+    changes = doubts(Data("", train, test, test, {})).changes
+    assert {what: tally.count for what, tally in changes.items()} == {
+        "document of the dev file that is also trained on": 1,
+        "document of the test file that is also trained on": 1,
+        "entity of the type LOC in the dev file, never trained on": 1,
+        "entity of the type LOC in the test file, never trained on": 1,
+        "type MISC of the training files that the test file does not have": 1,
+    }
+    assert not doubts(
+        Data("", train, None, Corpus([Document("Eve", (Entity(0, 3, "PER"), Entity(1, 2, "MISC")))]), {})
+    ).changes
