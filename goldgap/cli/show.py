@@ -12,7 +12,7 @@ from rich.text import Text
 from goldgap.core.findings import Check, Finding
 from goldgap.core.notes import Notes
 from goldgap.evaluate.counts import MATCHES
-from goldgap.evaluate.errors import MISSED, SPURIOUS, Errors
+from goldgap.evaluate.errors import KINDS, MISSED, SPURIOUS, Errors
 from goldgap.evaluate.scores import Evaluation, Score, Scores
 
 if TYPE_CHECKING:  # torch comes with these
@@ -154,13 +154,7 @@ def show_evaluation(evaluation: Evaluation) -> None:
 
 
 def show_errors(errors: Errors) -> None:
-    kinds = [
-        ("right range, wrong type", errors.type),
-        ("right type, wrong range", errors.boundary),
-        ("overlap, both wrong", errors.type_and_boundary),
-        ("missed", errors.missed),
-        ("spurious", errors.spurious),
-    ]
+    kinds = [(words, getattr(errors, kind)) for kind, words in KINDS.items()]
     out.print()
     out.print(table(("", ""), [(name, f"{count:,}") for name, count in kinds], title="Errors"))
     golds = sorted({gold for gold, _ in errors.confusion} - {SPURIOUS})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Range
@@ -18,7 +19,18 @@ def bare_surfaces(corpus: Corpus) -> Finding:
     annotated: Counter[str] = Counter()
     for document in corpus:
         annotated.update(normal_surface(document.surface(entity)) for entity in document.entities)
-    dictionary = Dictionary(Entry("any", surface) for surface in annotated if surface)
+    bare = count_bare(corpus, annotated)
+    ordered = sorted(bare.items(), key=lambda item: (-item[1], item[0]))
+    return Finding.of(
+        "surfaces annotated in one place and bare in another",
+        [f"{surface}: annotated {annotated[surface]:,}, bare {count:,}" for surface, count in ordered],
+        "missing annotations, or words with two meanings: look at the most frequent",
+    )
+
+
+def count_bare(corpus: Corpus, surfaces: Iterable[str]) -> Counter[str]:
+    """How often each surface stands, in the same case and as whole words, where no annotation touches it."""
+    dictionary = Dictionary(Entry("any", surface) for surface in surfaces if surface)
     bare: Counter[str] = Counter()
     if len(dictionary):
         matcher = Matcher(dictionary, MatchRules(case="exact"))
@@ -29,12 +41,7 @@ def bare_surfaces(corpus: Corpus) -> Finding:
                 for start, end, entry in matches
                 if not words_touching(annotated_parts, start, end)
             )
-    ordered = sorted(bare.items(), key=lambda item: (-item[1], item[0]))
-    return Finding.of(
-        "surfaces annotated in one place and bare in another",
-        [f"{surface}: annotated {annotated[surface]:,}, bare {count:,}" for surface, count in ordered],
-        "missing annotations, or words with two meanings: look at the most frequent",
-    )
+    return bare
 
 
 def _merged(document: Document) -> list[Range]:

@@ -9,12 +9,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from goldgap.evaluate.counts import Key, Pair, touching
 
 MISSED = "(missed)"
 SPURIOUS = "(spurious)"
+
+Kind = Literal["type", "boundary", "type_and_boundary", "missed", "spurious"]
+KINDS: dict[Kind, str] = {
+    "type": "right range, wrong type",
+    "boundary": "right type, wrong range",
+    "type_and_boundary": "overlap, both wrong",
+    "missed": "missed",
+    "spurious": "spurious",
+}
+"""Each kind of error in words."""
+_BY_RANK: tuple[Kind, ...] = ("type", "boundary", "type_and_boundary")
+
+
+class Mistake(NamedTuple):
+    """A wrong pair, or one entity without partner: a spurious one has no gold, a missed one no prediction."""
+
+    kind: Kind
+    gold: Key | None
+    predicted: Key | None
 
 
 @dataclass(slots=True)
@@ -34,11 +53,7 @@ class Errors:
     def to_json(self) -> dict[str, Any]:
         rows = sorted(self.confusion.items())
         return {
-            "type": self.type,
-            "boundary": self.boundary,
-            "type_and_boundary": self.type_and_boundary,
-            "missed": self.missed,
-            "spurious": self.spurious,
+            **{kind: getattr(self, kind) for kind in KINDS},
             "confusion": [{"gold": gold, "predicted": predicted, "count": n} for (gold, predicted), n in rows],
         }
 
@@ -46,16 +61,20 @@ class Errors:
 def find_errors(pairs: Iterable[Pair]) -> Errors:
     """The errors of all documents together."""
     errors = Errors()
-    for gold, predicted in pairs:
-        for entity in gold & predicted:
+    for pair in pairs:
+        for entity in pair.gold & pair.predicted:
             errors.confusion[entity[2], entity[2]] += 1
-        if gold != predicted:
-            _explain(gold - predicted, predicted - gold, errors)
+        for kind, gold, predicted in mistakes(pair):
+            setattr(errors, kind, getattr(errors, kind) + 1)
+            errors.confusion[gold[2] if gold else SPURIOUS, predicted[2] if predicted else MISSED] += 1
     return errors
 
 
-def _explain(missing: frozenset[Key], wrong: frozenset[Key], errors: Errors) -> None:
-    """Pair what is missing with what is wrong, most alike first; what finds no partner is missed or spurious."""
+def mistakes(pair: Pair) -> list[Mistake]:
+    """What is wrong in one document: the pairs, most alike first, then what is missed, then what is spurious."""
+    if pair.gold == pair.predicted:
+        return []
+    missing, wrong = pair.gold - pair.predicted, pair.predicted - pair.gold
     candidates = sorted(
         (_rank(g, p), -_common(g, p), g, p)
         for golds, predictions in touching(missing, wrong)
@@ -63,26 +82,16 @@ def _explain(missing: frozenset[Key], wrong: frozenset[Key], errors: Errors) -> 
         for p in predictions
         if _common(g, p) > 0
     )
-    used: set[tuple[str, Key]] = set()
+    found: list[Mistake] = []
+    explained: set[Key] = set()
+    used: set[Key] = set()
     for rank, _, gold, predicted in candidates:
-        if ("gold", gold) in used or ("predicted", predicted) in used:
-            continue
-        used |= {("gold", gold), ("predicted", predicted)}
-        errors.confusion[gold[2], predicted[2]] += 1
-        if rank == 0:
-            errors.type += 1
-        elif rank == 1:
-            errors.boundary += 1
-        else:
-            errors.type_and_boundary += 1
-    for gold in missing:
-        if ("gold", gold) not in used:
-            errors.missed += 1
-            errors.confusion[gold[2], MISSED] += 1
-    for predicted in wrong:
-        if ("predicted", predicted) not in used:
-            errors.spurious += 1
-            errors.confusion[SPURIOUS, predicted[2]] += 1
+        if gold not in explained and predicted not in used:
+            explained.add(gold)
+            used.add(predicted)
+            found.append(Mistake(_BY_RANK[rank], gold, predicted))
+    found += [Mistake("missed", gold, None) for gold in sorted(missing - explained)]
+    return found + [Mistake("spurious", None, predicted) for predicted in sorted(wrong - used)]
 
 
 def _rank(gold: Key, predicted: Key) -> int:
