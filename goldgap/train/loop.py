@@ -30,6 +30,7 @@ class Seen(NamedTuple):
     """What an observer is told behind each step.
 
     metrics       only behind an evaluation
+    model         only behind an evaluation: to be looked at, not to be changed
     passed_over   only at the beginning: damaged checkpoints, if there are any
     left_out      only at the beginning: what cannot be trained on, if there is any
     """
@@ -37,6 +38,7 @@ class Seen(NamedTuple):
     progress: Progress
     taken: Taken | None
     metrics: Metrics | None = None
+    model: SpanModel | None = None
     passed_over: Notes | None = None
     left_out: Notes | None = None
 
@@ -88,7 +90,7 @@ def train(
             if run.dev is not None:
                 metrics |= _score(run.model, run.recipe, run.dev, stop_if_asked)
             _choose(state, metrics, run.model, run.recipe.select_on)
-            observe(Seen(plan.progress(state.step - 1), None, metrics))
+            observe(Seen(plan.progress(state.step - 1), None, metrics, run.model))
         if state.step == plan.steps or 0 < options.patience <= state.waited:
             break
         every = options.checkpoint_steps

@@ -1,0 +1,88 @@
+"""What a model does while it learns: an observer of the training loop, free where it is not asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from goldgap.core.corpus import Corpus
+from goldgap.corpus.words import word_spans, words_of
+from goldgap.encode.batch import Example
+from goldgap.encode.windows import owned
+from goldgap.evaluate.scores import evaluate
+from goldgap.models.predict import BATCH_SIZE, predict
+from goldgap.models.span_model import SpanModel
+from goldgap.train.loop import Seen
+
+
+class Recorder:
+    """Behind each evaluation: the scores on the training documents, and the probability of chosen spans.
+
+    train     documents to score against all that is known of them, what `mask` took away included
+    follow    documents whose entities are the spans to follow
+    entries   one for each evaluation: its metrics, "train" and "followed"
+    """
+
+    def __init__(self, train: Corpus | None = None, follow: Corpus | None = None) -> None:
+        self.train, self.follow = train, follow
+        self.entries: list[dict[str, Any]] = []
+
+    def __call__(self, seen: Seen) -> None:
+        if seen.metrics is None or seen.model is None:
+            return
+        entry: dict[str, Any] = dict(seen.metrics)
+        if self.train is not None:
+            entry["train"] = _scores(seen.model, self.train)
+        if self.follow is not None:
+            entry["followed"] = [round(value, 6) for value in entity_probabilities(seen.model, self.follow)]
+        self.entries.append(entry)
+
+
+def whole_truth(corpus: Corpus) -> Corpus:
+    """The corpus with the annotations that were taken away put back."""
+    return corpus.map(lambda document: document.replace(entities=document.entities + document.dropped, dropped=()))
+
+
+def _scores(model: SpanModel, corpus: Corpus) -> dict[str, float]:
+    found = Corpus(predict(model, corpus))
+    score = evaluate(whole_truth(corpus), found, samples=0).strict.micro
+    return {"precision": score.precision, "recall": score.recall, "f1": score.f1}
+
+
+@torch.no_grad()
+def entity_probabilities(model: SpanModel, corpus: Corpus) -> list[float]:
+    """1 - p(O) of each entity of the corpus, in order; 0 for those that the model cannot represent."""
+    documents = corpus.documents
+    places = [word_spans(words_of(d), [(e.start, e.end) for e in d.entities]) for d in documents]
+    values = [[0.0] * len(document.entities) for document in documents]
+    examples = [example for example in model.examples(documents) if places[example.document]]
+    was_training = model.training
+    model.eval()
+    for at in range(0, len(examples), BATCH_SIZE):
+        batch = model.batch(examples[at : at + BATCH_SIZE])
+        scores = model(batch)
+        widths = scores.valid.shape[1] // max(batch.first.shape[1], 1)
+        others = (
+            torch.logsumexp(scores.logits[..., 1:], -1) if not model.head.several else scores.logits[..., 1:].amax(-1)
+        )
+        entity = torch.sigmoid(others - scores.logits[..., 0])  # (batch, cell)
+        for row, example in enumerate(batch.examples):
+            for number, cell in _cells(example, places[example.document], widths):
+                values[example.document][number] = float(entity[row, cell])
+    model.train(was_training)
+    return [value for row in values for value in row]
+
+
+def _cells(example: Example, places: list[tuple[int, int] | None], widths: int) -> list[tuple[int, int]]:
+    """The entities that a window has to score: their number and cell."""
+    mine = owned(example.windows, example.index, widths)  # (word, width)
+    first = example.window.first
+    found = []
+    for number, span in enumerate(places):
+        if span is None or not first <= span[0] < span[1] <= example.window.end or span[1] - span[0] > widths:
+            continue
+        word, extra = span[0] - first, span[1] - span[0] - 1
+        if mine[word, extra]:
+            found.append((number, word * widths + extra))
+    return found
