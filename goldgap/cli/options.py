@@ -99,6 +99,36 @@ class Reading:
             notes.refuse_changes()
 
 
+def shares(text: str, option: str) -> list[float]:
+    """`0.5,0.7` as numbers."""
+    from goldgap.core.errors import ConfigError
+
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        values = []
+    if not values or not all(0 <= value < 1 for value in values):
+        raise ConfigError(f"{option} {text}: expected shares from 0 to below 1, as in 0.5,0.7")
+    return values
+
+
+def predictions_of(path: Path, truth: Corpus, reading: Reading) -> Corpus:
+    """The predictions in a file, or those of a model for the documents in question."""
+    is_model = not any(path.glob("*.ann")) if path.is_dir() else not path.exists() and not path.suffix
+    if not is_model:
+        return reading.read(path)
+    from goldgap import Corpus, Recognizer
+    from goldgap.cli.show import show_notes
+    from goldgap.core.notes import Notes
+
+    lost = Notes()
+    found = Corpus(Recognizer.load(path).predict(truth, lost))
+    if reading.strict:
+        lost.refuse_changes()
+    show_notes(lost, f"while predicting with {path}")
+    return found
+
+
 def with_reading(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command that takes `reading` the options that describe how its inputs are read."""
     own = [

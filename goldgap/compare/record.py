@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from goldgap.core.corpus import Corpus
+from goldgap.core.errors import CorpusError
+from goldgap.core.files import read_text, write_atomic
 from goldgap.corpus.words import word_spans, words_of
 from goldgap.encode.batch import Example
 from goldgap.encode.windows import owned
@@ -37,6 +41,29 @@ class Recorder:
         if self.follow is not None:
             entry["followed"] = [round(value, 6) for value in entity_probabilities(seen.model, self.follow)]
         self.entries.append(entry)
+
+
+def write_record(entries: list[dict[str, Any]], path: Path) -> None:
+    """One JSON object a line for each evaluation."""
+    with write_atomic(path) as handle:
+        for entry in entries:
+            handle.write(json.dumps(entry) + "\n")
+
+
+def read_record(path: Path) -> list[dict[str, Any]]:
+    """The entries of a recorder."""
+    entries = []
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        try:
+            entry = json.loads(line)
+        except ValueError as error:
+            raise CorpusError(
+                f"not JSON: {error}; expected what train --record wrote", path=path, line=number
+            ) from None
+        if not isinstance(entry, dict) or "epoch" not in entry:
+            raise CorpusError("no evaluation, expected what train --record wrote", path=path, line=number)
+        entries.append(entry)
+    return entries
 
 
 def whole_truth(corpus: Corpus) -> Corpus:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Entity
+from goldgap.core.errors import IntegrityError
 from goldgap.core.files import read_text, write_atomic
 from goldgap.corpus.jsonl import to_json
 from goldgap.evaluate.scores import evaluate
@@ -115,7 +116,10 @@ class Run:
 
     @classmethod
     def read(cls, path: Path) -> Run:
-        return cls(**json.loads(read_text(path)))
+        try:
+            return cls(**json.loads(read_text(path)))
+        except (ValueError, TypeError):
+            raise IntegrityError("not a run that compare kept; remove it to train it again", path=path) from None
 
 
 class Runs(NamedTuple):

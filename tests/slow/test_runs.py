@@ -10,6 +10,7 @@ import pytest
 from goldgap import Corpus, Entity
 from goldgap.compare import runs
 from goldgap.compare.runs import Data, Run, Runs, code_hash, fingerprint, key_of
+from goldgap.core.errors import IntegrityError
 from goldgap.evaluate.scores import evaluate
 from goldgap.train.loop import Seen, Stopped
 from goldgap.train.recipe import Recipe, recipe_for
@@ -112,6 +113,15 @@ def test_comments_and_docstrings_do_not_change_the_code(tmp_path: Path) -> None:
     file.write_text("def f():\n    return 2\n", encoding="utf-8")
     assert runs._meaning(file) != plain
     assert len(code_hash()) == 64
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"key": "a"}', '{"other": 1}'])
+def test_a_damaged_run_is_named(kept: Runs, damage: str, tiny_encoder: Path) -> None:
+    kept.folder.mkdir()
+    path = kept.path(data(), recipe(tiny_encoder))
+    path.write_text(damage, encoding="utf-8")
+    with pytest.raises(IntegrityError, match=path.name):
+        kept.get(data(), recipe(tiny_encoder))
 
 
 def test_a_run_is_written_a_line_for_each_key(kept: Runs, tiny_encoder: Path) -> None:
