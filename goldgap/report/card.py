@@ -12,6 +12,18 @@ from goldgap.core.notes import Notes
 from goldgap.train.methods import METHODS
 from goldgap.train.recipe import Recipe
 
+CAVEATS = {
+    "distant dev": (
+        "The scores are against labels that have gaps themselves: they say which epoch was best, not how good the "
+        "model is."
+    ),
+    "clean dev": (
+        "The best epoch was chosen by these scores, so they flatter the model; judge it on documents that it has never "
+        "seen."
+    ),
+}
+"""What dev scores do not say, by what the epoch was selected on."""
+
 _TEMPLATE = """\
 # A recogniser of {{ labels | join(", ") }}
 
@@ -46,10 +58,8 @@ model("Some text.")
 {% for line in lost -%}
 - left out: {{ line }}
 {% endfor %}
-{% if recipe.select_on == "distant dev" -%}
-The scores are against labels that have gaps themselves: they say which epoch was best, not how good the model is.
-{% elif recipe.select_on == "clean dev" -%}
-The best epoch was chosen by these scores, so they flatter the model; judge it on documents that it has never seen.
+{% if caveat -%}
+{{ caveat }}
 {% endif %}
 All settings are in `recipe.toml`, the scores of every evaluation in `metrics.jsonl`; `manifest.json` has the hash of
 each file.
@@ -68,5 +78,11 @@ def model_card(
     best = next((entry for entry in metrics if entry["step"] == best_step and "f1" in entry), None)
     template = jinja2.Environment(keep_trailing_newline=True, undefined=jinja2.StrictUndefined).from_string(_TEMPLATE)
     return template.render(
-        recipe=recipe, labels=list(labels), method=METHODS[recipe.method], facts=facts, best=best, lost=notes.lines()
+        recipe=recipe,
+        labels=list(labels),
+        method=METHODS[recipe.method],
+        facts=facts,
+        best=best,
+        caveat=CAVEATS.get(recipe.select_on or "none"),
+        lost=notes.lines(),
     )
