@@ -35,14 +35,23 @@ _FILES = (WEIGHTS, CARD, "recipe.toml", "labels.json", "metrics.jsonl", "config.
 class Recognizer:
     """A trained model with its recipe, the metrics of its training and its model card.
 
-    notes   what could not be trained on
+    notes, facts, best_step   what could not be trained on, how much there was, and the step that was kept; known behind
+                              the training alone
     """
 
     def __init__(
-        self, model: SpanModel, recipe: Recipe, metrics: list[Metrics], card: str, notes: Notes | None = None
+        self,
+        model: SpanModel,
+        recipe: Recipe,
+        metrics: list[Metrics],
+        card: str,
+        notes: Notes | None = None,
+        *,
+        facts: dict[str, Any] | None = None,
+        best_step: int | None = None,
     ) -> None:
         self.model, self.recipe, self.metrics, self.card = model, recipe, metrics, card
-        self.notes = notes or Notes()
+        self.notes, self.facts, self.best_step = notes or Notes(), facts or {}, best_step
 
     @classmethod
     def train(
@@ -78,7 +87,7 @@ class Recognizer:
             best_step=run.best_step,
             notes=run.notes,
         )
-        return cls(run.model, run.recipe, run.metrics, card, run.notes)
+        return cls(run.model, run.recipe, run.metrics, card, run.notes, facts=run.facts, best_step=run.best_step)
 
     def __call__(self, text: str) -> list[Entity]:
         """The entities of one text, with their probabilities."""

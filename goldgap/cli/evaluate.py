@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from goldgap.cli.options import Reading, Seed, with_reading
+from goldgap.cli.options import Html, Reading, Seed, with_reading
 
 if TYPE_CHECKING:
     from goldgap import Corpus
@@ -24,6 +24,11 @@ def evaluate(
         Path | None, typer.Option(help="Other predictions or model: is the first better? (paired bootstrap)")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
+    html: Html = None,
+    train: Annotated[
+        list[Path] | None,
+        typer.Option(help="Training file: the report tells how often it has what went wrong. Repeatable."),
+    ] = None,
     samples: Annotated[int, typer.Option(min=0, help="Resamples for the intervals; 0 leaves them out.")] = 1000,
     seed: Seed = 0,
     *,
@@ -31,46 +36,95 @@ def evaluate(
 ) -> None:
     """Score predictions or a model: by type, by word, with intervals and kinds of errors.
 
-    Example: goldgap evaluate test.conll predictions.jsonl
+    Example: goldgap evaluate test.conll predictions.jsonl --html report.html
     """
     import json
 
-    from goldgap.cli.show import out, percent, show_evaluation
+    from goldgap.cli.show import err, out, percent, show_evaluation
+    from goldgap.core.errors import ConfigError
+    from goldgap.core.files import check_target, write_atomic
     from goldgap.evaluate.bootstrap import compare
     from goldgap.evaluate.scores import evaluate as score
 
+    if html is not None:
+        check_target(html)
+    elif train:
+        raise ConfigError("--train is for the report: name its file with --html")
     truth = reading.read(gold)
-    result = score(truth, _predicted(predictions, truth, reading), samples=samples, seed=seed)
-    other = score(truth, _predicted(against, truth, reading), samples=0) if against is not None else None
+    found = _predicted(predictions, truth, reading)
+    result = score(truth, found.corpus, samples=samples, seed=seed)
+    other = score(truth, _predicted(against, truth, reading).corpus, samples=0) if against is not None else None
     contest = compare(other.strict_counts, result.strict_counts, samples=samples, seed=seed) if other else None
-    if as_json:
-        values = result.to_json()
-        if contest is not None:
-            values["against"] = {**contest._asdict(), "verdict": contest.verdict}
-        typer.echo(json.dumps(values))
-        return
-    show_evaluation(result)
+    values = result.to_json()
     if contest is not None:
-        low, high = contest.interval
-        out.print(
-            f"\nagainst {against}: F1 {contest.difference * 100:+.2f} "
-            f"(95 % interval {percent(low)} to {percent(high)}, p = {contest.p_value:.3f}): {contest.verdict}",
-            soft_wrap=True,
-        )
+        values["against"] = {**contest._asdict(), "verdict": contest.verdict}
+    if html is not None:
+        read = [gold, predictions, *([] if against is None else [against]), *(train or [])]
+        page = _page(values, truth, found, read, against, reading.read_training(train, []) if train else None)
+        with write_atomic(html) as handle:
+            handle.write(page)
+    if as_json:
+        typer.echo(json.dumps(values))
+    else:
+        show_evaluation(result)
+        if contest is not None:
+            low, high = contest.interval
+            out.print(
+                f"\nagainst {against}: F1 {contest.difference * 100:+.2f} "
+                f"(95 % interval {percent(low)} to {percent(high)}, p = {contest.p_value:.3f}): {contest.verdict}",
+                soft_wrap=True,
+            )
+    if html is not None:
+        (err if as_json else out).print(f"\nreport written to {html}", soft_wrap=True)
 
 
-def _predicted(path: Path, truth: Corpus, reading: Reading) -> Corpus:
+class _Predictions(NamedTuple):
+    """Predicted documents; of a model, its recipe and what it could not read."""
+
+    corpus: Corpus
+    model: dict[str, Any]
+
+
+def _page(
+    values: dict[str, Any],
+    truth: Corpus,
+    found: _Predictions,
+    read: list[Path],
+    against: Path | None,
+    trained: Corpus | None,
+) -> str:
+    """The report of an evaluation."""
+    from goldgap.core.files import hashes_of
+    from goldgap.report.examples import examples_of
+    from goldgap.report.html import evaluation_page
+
+    more = {"against": values["against"] | {"name": str(against)}} if against is not None else {}
+    return evaluation_page(
+        {
+            **values,
+            **found.model,
+            **more,
+            "gold": read[0].name,
+            "predicted": read[1].name,
+            "files": hashes_of(read),
+            "examples": examples_of(truth, found.corpus, trained),
+        }
+    )
+
+
+def _predicted(path: Path, truth: Corpus, reading: Reading) -> _Predictions:
     """The predictions in a file, or those of a model for the documents in question."""
     is_model = not any(path.glob("*.ann")) if path.is_dir() else not path.exists() and not path.suffix
     if not is_model:
-        return reading.read(path)
+        return _Predictions(reading.read(path), {})
     from goldgap import Corpus, Recognizer
     from goldgap.cli.show import show_notes
     from goldgap.core.notes import Notes
 
     lost = Notes()
-    found = Corpus(Recognizer.load(path).predict(truth, lost))
+    model = Recognizer.load(path)
+    found = Corpus(model.predict(truth, lost))
     if reading.strict:
         lost.refuse_changes()
     show_notes(lost, f"while predicting with {path}")
-    return found
+    return _Predictions(found, {"recipe": model.recipe.model_dump(mode="json"), "lost": lost.lines()})

@@ -58,6 +58,7 @@ _READING: dict[str, tuple[Any, Any]] = {
 Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.", show_default=False)]
 ModelOutput = Annotated[Path, typer.Option("--output", "-o", help="The folder to write.", show_default=False)]
 Model = Annotated[Path, typer.Argument(help="The folder of a trained model.")]
+Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a report for the browser.")]
 Seed = Annotated[int, typer.Option(help="Where chance starts.")]
 
 

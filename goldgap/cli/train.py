@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from goldgap.cli.options import ModelOutput, Reading, with_reading
+from goldgap.cli.options import Html, ModelOutput, Reading, with_reading
+
+if TYPE_CHECKING:
+    from goldgap import Corpus, Recognizer
 
 
 @with_reading
@@ -34,6 +37,7 @@ def train(
     ] = None,
     recipe: Annotated[Path | None, typer.Option(help="A TOML file of settings, as the recipe.toml of a model.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    html: Html = None,
     *,
     reading: Reading,
 ) -> None:
@@ -42,8 +46,11 @@ def train(
     Example: goldgap train --train labels.jsonl --dev dev.conll -o model
     """
     from goldgap.cli.show import out, show_notes
+    from goldgap.core.files import check_target, write_atomic
     from goldgap.train.place import asked_to_stop, claim
 
+    if html is not None:
+        check_target(html)
     resolved = _recipe(recipe, method, encoder, epochs, seed, settings or [])
     corpus = reading.read_training(files, complete or [])
     judge = reading.read(dev) if dev is not None else None
@@ -70,7 +77,39 @@ def train(
             out.print(f"{stop}; the same command with --resume goes on from there: {work}", soft_wrap=True)
             raise typer.Exit(128 + asked()) from None
         model.save(output)
+    if html is not None:
+        read = [*files, *(complete or []), *([] if dev is None else [dev])]
+        page = _page(model, corpus, output, read)
+        with write_atomic(html) as handle:
+            handle.write(page)
+        out.print(f"report written to {html}", soft_wrap=True)
     out.print(f"model written to {output}", soft_wrap=True)
+
+
+def _page(model: Recognizer, corpus: Corpus, output: Path, read: list[Path]) -> str:
+    """The report of a training."""
+    from goldgap.core.files import hashes_of
+    from goldgap.corpus.inspect import inspect
+    from goldgap.distant.bare import bare_surfaces
+    from goldgap.report.html import training_page
+
+    checked = inspect(corpus)
+    bare = bare_surfaces(corpus)
+    checked.findings.extend([bare] if bare.count else [])
+    return training_page(
+        {
+            "model": output.name,
+            "recipe": model.recipe.model_dump(mode="json"),
+            "labels": list(model.labels),
+            "facts": model.facts,
+            "metrics": model.metrics,
+            "best_step": model.best_step,
+            "left_out": model.notes.lines(),
+            "cautions": model.recipe.cautions(),
+            "check": checked.to_json(),
+            "files": hashes_of([*read, output]),
+        }
+    )
 
 
 def _recipe(

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -111,10 +111,21 @@ def _line_ends(data: bytes) -> int:
     return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
 
 
+def check_target(path: Path) -> None:
+    """Raise for a path that no file can be written to, before hours go into what it is to hold."""
+    # os.path answers False where Path.is_dir raises (a name too long, no permission): then opening says why.
+    if os.path.isdir(path):
+        raise InputError("a folder, expected the name of a file to write", path=path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise InputError("a device, pipe or socket, expected the name of a file to write", path=path)
+    if not os.path.isdir(path.parent):
+        raise InputError(f"the folder {path.parent} does not exist; create it first", path=path)
+
+
 @contextmanager
 def write_atomic(path: Path) -> Iterator[IO[str]]:
     """A UTF-8 text file that appears under its name only when it is complete and on disk."""
-    _check_target(path)
+    check_target(path)
     target = Path(os.path.realpath(path))  # a link stays a link: the file that it points to is replaced
     temporary = target.with_name(f".tmp-{target.name}-{os.getpid()}")
     try:
@@ -140,7 +151,7 @@ def commit_directory(path: Path) -> Iterator[Path]:
     """
     if os.path.lexists(path):
         raise InputError("exists already; name a new folder, or remove this one first", path=path)
-    _check_target(path)
+    check_target(path)
     temporary = path.with_name(f".tmp-{path.name}-{os.getpid()}")
     shutil.rmtree(temporary, ignore_errors=True)
     try:
@@ -240,6 +251,18 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
+def hashes_of(paths: Iterable[Path]) -> dict[str, str]:
+    """The sha256 of each file, by its path; of a folder, that of its manifest, or else of all its names and hashes."""
+    found: dict[str, str] = {}
+    for path in paths:
+        file = path / MANIFEST if (path / MANIFEST).is_file() else path
+        if file.is_dir():
+            found[str(path)] = _digest_of_entries({name: sha256(path / name) for name in _relative_files(path)})
+        else:
+            found[str(file)] = sha256(file)
+    return found
+
+
 def _write_manifest(directory: Path, names: list[str]) -> None:
     entries = {name: {"sha256": sha256(directory / name), "bytes": (directory / name).stat().st_size} for name in names}
     file = directory / MANIFEST
@@ -277,16 +300,6 @@ def _sync_directory(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _check_target(path: Path) -> None:
-    # os.path answers False where Path.is_dir raises (a name too long, no permission): then opening says why.
-    if os.path.isdir(path):
-        raise InputError("a folder, expected the name of a file to write", path=path)
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise InputError("a device, pipe or socket, expected the name of a file to write", path=path)
-    if not os.path.isdir(path.parent):
-        raise InputError(f"the folder {path.parent} does not exist; create it first", path=path)
 
 
 def _read_failed(path: Path, error: OSError) -> InputError:

@@ -234,7 +234,7 @@ COMMANDS: dict[str, list[str]] = {
     "check": ["check", str(TRAIN), str(DEV), str(TEST), "--dictionary", str(DICTIONARY)],
     "convert": ["convert", str(TEST), "test.conll"],
     "mask": ["mask", str(TRAIN), "-o", "masked.jsonl", "--drop", "0.5"],
-    "evaluate": ["evaluate", str(TEST), str(TEST), "--json"],
+    "evaluate": ["evaluate", str(TEST), str(TEST), "--json", "--html", "report.html", "--train", str(TRAIN)],
     "methods": ["methods"],
 }
 
@@ -296,12 +296,12 @@ INTERFACE: dict[str, str] = {
     "check": f"CORPUS OTHERS --dictionary -d --json {READING}",
     "convert": f"IN OUT --to --to-scheme {READING}",
     "demo": "--output -o --epochs",
-    "evaluate": f"GOLD PREDICTIONS|MODEL --against --json --samples --seed {READING}",
+    "evaluate": f"GOLD PREDICTIONS|MODEL --against --html --json --samples --seed --train {READING}",
     "mask": f"CORPUS --output -o --drop --by --mode --seed {READING}",
     "methods": "--json",
     "predict": f"MODEL INPUT --output -o --min-prob {READING}",
     "suspects": f"MODEL CORPUS --output -o --min-prob {READING}",
-    "train": "--train --complete --dev --output -o --method --encoder --epochs --seed --set --recipe --resume "
+    "train": "--train --complete --dev --output -o --method --encoder --epochs --seed --set --recipe --resume --html "
     + READING,
 }
 
