@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goldgap.report.render import percent, render, signed
+from goldgap.report.render import counted, percent, render, signed
 
 ENOUGH = 3
 """Seeds below which no claim is made."""
@@ -30,7 +30,7 @@ def summary_of(values: Values) -> str:
     seeds = len(values["seeds"])
     masks = [condition["drop"] for condition in conditions if condition["drop"] is not None]
     over = f", with {_listed([f'{100 * drop:g} %' for drop in masks])} of the annotations masked" if masks else ""
-    what = f"{_times(len(names), 'method')} ({_listed(names)}), {_times(seeds, 'seed')} each{over}"
+    what = f"{counted(len(names), 'method')} ({_listed(names)}), {counted(seeds, 'seed')} each{over}"
     return f"{what}; the baseline is {values['baseline']}."
 
 
@@ -72,7 +72,7 @@ def recommendation_of(condition: Values, baseline: str, samples: int) -> str:
     row = _named(condition, best["name"])
     parts = [
         f"Use {best['name']}: it has the best dev F1 ({percent(best['dev_f1'], 1)}), "
-        f"and F1 {percent(best['f1'], 1)} on the test set, the mean of {_times(best['seeds'], 'seed')}."
+        f"and F1 {percent(best['f1'], 1)} on the test set, the mean of {counted(best['seeds'], 'seed')}."
     ]
     if best["seeds"] < ENOUGH:
         parts.append(f"With fewer than {ENOUGH} seeds no claim is made: take it as a hint.")
@@ -144,10 +144,6 @@ def _row(row: Values, condition: Values, baseline: str, *, masked: bool, tuned: 
 def _named(condition: Values, name: str) -> Values:
     row: Values = next(row for row in condition["contenders"] if row["name"] == name)
     return row
-
-
-def _times(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def _listed(words: Sequence[str]) -> str:

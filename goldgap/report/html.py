@@ -17,7 +17,7 @@ from goldgap.evaluate.errors import KINDS, MISSED, SPURIOUS
 from goldgap.report.card import CAVEATS
 from goldgap.report.comparison import summary_of, tables_of
 from goldgap.report.figures import contest_figures, drop_figure, learning_figures, types_figure
-from goldgap.report.render import percent, render
+from goldgap.report.render import counted, percent, render
 from goldgap.report.svg import STYLE
 
 Values = Mapping[str, Any]
@@ -107,7 +107,7 @@ def _evaluation_summary(values: Values) -> str:
     else:
         begin = "most errors are" if 2 * number > total else "the most frequent errors are"
         end = f"{begin} {_NOUNS[kind]} ({number:,} of {total:,})"
-    size = f"{strict['gold']:,} entities in {values['documents']:,} documents"
+    size = f"{counted(strict['gold'], 'entity', 'entities')} in {counted(values['documents'], 'document')}"
     return f"F1 {percent(strict['f1'], 1)}{interval} on {size}; {end}."
 
 

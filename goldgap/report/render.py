@@ -53,6 +53,15 @@ def count(value: int) -> str:
     return f"{value:,}"
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """How many there are of something, in words.
+
+    >>> counted(1, "seed"), counted(2_000, "entity", "entities")
+    ('1 seed', '2,000 entities')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def cell(text: str) -> str:
     """Text inside a table of Markdown: nothing in it ends the cell or begins an element.
 
