@@ -11,8 +11,10 @@ import typer
 
 from goldgap.cli.annotate import annotate
 from goldgap.cli.check import check
+from goldgap.cli.compare import compare
 from goldgap.cli.convert import convert
 from goldgap.cli.demo import demo
+from goldgap.cli.diagnose import app as diagnose
 from goldgap.cli.evaluate import evaluate
 from goldgap.cli.mask import mask
 from goldgap.cli.methods import methods
@@ -28,8 +30,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (annotate, check, convert, mask, train, predict, suspects, evaluate, methods, demo):
+for command in (annotate, check, convert, mask, train, predict, suspects, evaluate, compare, methods, demo):
     app.command()(command)
+app.add_typer(diagnose, name="diagnose")
 
 
 def _version(asked: bool) -> None:

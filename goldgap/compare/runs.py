@@ -17,9 +17,9 @@ from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Entity
 from goldgap.core.errors import IntegrityError
 from goldgap.core.files import read_text, write_atomic
-from goldgap.corpus.jsonl import to_json
 from goldgap.evaluate.scores import evaluate
 from goldgap.recognizer import Recognizer
+from goldgap.train.data import fingerprint
 from goldgap.train.loop import Observer
 from goldgap.train.recipe import Recipe
 
@@ -57,7 +57,7 @@ class Data:
 
     def __post_init__(self) -> None:
         parts = {"train": self.train, "dev": self.dev, "test": self.test}
-        hashes = {part: fingerprint(corpus) for part, corpus in parts.items() if corpus is not None}
+        hashes = {part: fingerprint(corpus.documents) for part, corpus in parts.items() if corpus is not None}
         object.__setattr__(self, "hashes", hashes)
 
     @property
@@ -185,14 +185,6 @@ def _found(document: Document) -> Found:
 def key_of(data: Data, recipe: Recipe) -> str:
     deciding = [data.hashes, recipe.model_dump(mode="json"), code_hash()]
     return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:12]
-
-
-def fingerprint(corpus: Corpus) -> str:
-    """A hash of all that the documents hold, whatever file they came from."""
-    digest = hashlib.sha256()
-    for document in corpus:
-        digest.update(json.dumps(to_json(document), sort_keys=True).encode() + b"\n")
-    return digest.hexdigest()
 
 
 @cache

@@ -1,0 +1,173 @@
+"""goldgap compare: which method helps on this data, and how sure that is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from goldgap.cli.options import Reading, shares, with_reading
+
+if TYPE_CHECKING:
+    from goldgap.compare.contest import Contest, Step
+    from goldgap.compare.runs import Data
+    from goldgap.train.loop import Observer
+    from goldgap.train.recipe import Recipe
+
+RUNS = "runs"
+
+
+@with_reading
+def compare(
+    files: Annotated[
+        list[Path], typer.Option("--train", help="Training file; what it does not annotate is unknown. Repeatable.")
+    ],
+    dev: Annotated[Path, typer.Option(help="Choose epochs and settings on this.")],
+    test: Annotated[Path, typer.Option(help="Compare on this.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for runs and reports; goes on with its runs.")],
+    methods: Annotated[
+        str, typer.Option(help="Names between commas, each with settings of its own if need be: nrces:loss.w=5.")
+    ] = "span,uniform,weighted,top-neg,nrces",
+    seeds: Annotated[str, typer.Option(help="How many, or which ones between commas.")] = "3",
+    baseline: Annotated[str | None, typer.Option(help="The method to test the others against; the first.")] = None,
+    drop: Annotated[
+        str | None, typer.Option(help="Shares of the training annotations to mask, as in 0.5,0.7: a table each.")
+    ] = None,
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=A,B,C", help="Try these values; each method's best on dev is compared. Repeatable."),
+    ] = None,
+    complete: Annotated[
+        list[Path] | None, typer.Option(help="Training file that is completely annotated. Repeatable.")
+    ] = None,
+    encoder: Annotated[
+        str | None, typer.Option(help="minilm, bilstm, a directory, or a name on the hub.", metavar="NAME|DIR")
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(help="Of every training.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of all methods. Repeatable.")
+    ] = None,
+    *,
+    reading: Reading,
+) -> None:
+    """Train several methods with several seeds on the same data, test them, and say which one helps.
+
+    Stopped at any point, the same command goes on where it was. Writes comparison.json, comparison.md, report.html.
+
+    Example: goldgap compare --train labels.jsonl --dev dev.conll --test test.conll -o comparison
+    """
+    from goldgap.cli.show import err, out, show_contest
+    from goldgap.compare.contest import compare as contend
+    from goldgap.compare.contest import doubts
+    from goldgap.compare.runs import Data, Runs
+    from goldgap.core.files import sha256
+    from goldgap.train.loop import Stopped
+    from goldgap.train.place import asked_to_stop, held
+
+    contest = _contest(methods, seeds, baseline, drop, grid or [], _shared(encoder, epochs, settings or []))
+    every = [*files, *(complete or []), dev, test]
+    data = Data(
+        test.stem,
+        reading.read_training(files, complete or []),
+        reading.read(dev),
+        reading.read(test),
+        {str(path): sha256(path) for path in every if path.is_file()},
+    )
+    found = doubts(data)
+    if reading.strict:
+        found.refuse_changes()
+    for line in found.lines():
+        err.print(f"caution: {line}", soft_wrap=True)
+    store = Runs(output / RUNS)
+    store.unfinished.parent.mkdir(parents=True, exist_ok=True)
+    with held(store.unfinished), asked_to_stop() as asked:
+        try:
+            result = contend(contest, data, store, watch=_watch, stopped=lambda: asked() > 0)
+        except Stopped:
+            out.print(f"stopped; the same command goes on from there: {output}", soft_wrap=True)
+            raise typer.Exit(128 + asked()) from None
+    _write(result, output)
+    show_contest(result)
+    out.print(f"\nreport written to {output / 'report.html'}", soft_wrap=True)
+    if any(row["failed"] for table in result["conditions"] for row in table["contenders"]):
+        raise typer.Exit(1)
+
+
+def _shared(encoder: str | None, epochs: int | None, pairs: list[str]) -> list[dict[str, Any]]:
+    """The settings of all contenders."""
+    from goldgap.train.recipe import parse_settings
+
+    options: dict[str, Any] = {
+        **({"encoder": {"name": encoder}} if encoder is not None else {}),
+        **({"train": {"epochs": epochs}} if epochs is not None else {}),
+    }
+    return [options, parse_settings(pairs)]
+
+
+def _contest(
+    methods: str, seeds: str, baseline: str | None, drop: str | None, grid: list[str], shared: list[dict[str, Any]]
+) -> Contest:
+    from goldgap.compare.contest import Contest, contender
+    from goldgap.core.errors import ConfigError
+
+    names = [name.strip() for name in methods.split(",") if name.strip()]
+    if len(names) < 2:
+        raise ConfigError(f"--methods {methods}: expected at least two names, as in span,uniform")
+    tried: dict[str, list[str]] = {}
+    for entry in grid:
+        key, sign, values = entry.partition("=")
+        if not sign or not key.strip() or not values.strip():
+            raise ConfigError(f"--grid {entry}: expected key=value,value, as in policy.ratio=0.03,0.05")
+        tried[key.strip()] = [value.strip() for value in values.split(",")]
+    return Contest(
+        [contender(name, *shared) for name in names],
+        _seeds(seeds),
+        baseline if baseline is not None else names[0],
+        shares(drop, "--drop") if drop is not None else [],
+        tried,
+    )
+
+
+def _seeds(text: str) -> list[int]:
+    """`3` is 0, 1, 2; `3,` and `3,5` are those numbers."""
+    from goldgap.core.errors import ConfigError
+
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts or not all(part.isdecimal() for part in parts) or len(set(parts)) < len(parts) or text.strip() == "0":
+        raise ConfigError(f"--seeds {text}: expected how many, as in 3, or different whole numbers, as in 0,1,2")
+    numbers = [int(part) for part in parts]
+    return numbers if "," in text else list(range(numbers[0]))
+
+
+@contextmanager
+def _watch(step: Step, recipe: Recipe, data: Data) -> Iterator[Observer]:
+    """A line for each run, and its progress unless it is kept already."""
+    from goldgap.cli.show import out
+    from goldgap.cli.watch import watching
+
+    line = f"{step.number}/{step.total}  {step.name}, seed {step.seed}, {step.data}"
+    out.print(f"{line}: kept" if step.kept else line, style="bold", soft_wrap=True)
+    if step.kept:
+        yield lambda _: None
+    else:
+        with watching(recipe, data.train, data.dev) as observe:
+            yield observe
+
+
+def _write(result: dict[str, Any], output: Path) -> None:
+    from goldgap.core.files import write_atomic
+    from goldgap.report.comparison import comparison_markdown
+    from goldgap.report.html import comparison_page
+
+    texts = {
+        "comparison.json": json.dumps(result, indent=1, ensure_ascii=False) + "\n",
+        "comparison.md": comparison_markdown(result),
+        "report.html": comparison_page(result),
+    }
+    for name, text in texts.items():
+        with write_atomic(output / name) as handle:
+            handle.write(text)

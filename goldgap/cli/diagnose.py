@@ -1,0 +1,192 @@
+"""goldgap diagnose: why a method does what it does. Each answer is a finding, a table and a picture."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from goldgap.cli.options import Reading, predictions_of, shares, with_reading
+
+if TYPE_CHECKING:
+    from goldgap.compare.runs import Run
+    from goldgap.report.diagnosis import Diagnosis
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
+
+Input = Annotated[Path, typer.Argument(metavar="CORPUS", help="Documents with entities.")]
+Masked = Annotated[Path, typer.Argument(metavar="CORPUS", help="Documents that goldgap mask took annotations from.")]
+Kept = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Runs that compare kept: DIR/runs/*.json.")]
+Picture = Annotated[Path | None, typer.Option("--output", "-o", help="Write the picture here, as SVG.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
+Ratio = Annotated[float, typer.Option(min=0, help="Spans drawn for each word of a sentence.")]
+Width = Annotated[int, typer.Option(min=0, help="Words of the widest span that is drawn; 0: any.")]
+Epochs = Annotated[int, typer.Option(min=1, help="How often each sentence is drawn from.")]
+
+
+@app.callback()
+def diagnose() -> None:
+    """See why: how sparse entities are, which negatives are drawn, how models learn, what a threshold does."""
+
+
+@app.command()
+@with_reading
+def sparsity(corpus: Input, output: Picture = None, as_json: AsJson = False, *, reading: Reading) -> None:
+    """Entities of a sentence against the root of its words: what the promises of uniform sampling rest on.
+
+    Example: goldgap diagnose sparsity train.conll -o sparsity.svg
+    """
+    from goldgap.compare.diagnose import sparsity as look
+
+    _tell(look(reading.read(corpus)), output, as_json)
+
+
+@app.command()
+@with_reading
+def guarantee(
+    corpus: Masked,
+    ratio: Ratio = 0.35,
+    width: Width = 0,
+    epochs: Epochs = 100,
+    output: Picture = None,
+    as_json: AsJson = False,
+    *,
+    reading: Reading,
+) -> None:
+    """How often no missing entity is among the negatives of a sentence: expected, its bound, and drawn.
+
+    Example: goldgap diagnose guarantee masked.jsonl --ratio 0.35 -o guarantee.svg
+    """
+    from goldgap.compare.diagnose import promises
+
+    _tell(promises(reading.read(corpus), ratio=ratio, max_width=width, epochs=epochs), output, as_json)
+
+
+@app.command()
+@with_reading
+def missampling(
+    corpus: Input,
+    drop: Annotated[str, typer.Option(help="Shares of the annotations to mask.")] = "0.1,0.3,0.5,0.7,0.9",
+    seeds: Annotated[int, typer.Option(min=1, help="Masks of each share.")] = 10,
+    ratio: Ratio = 0.35,
+    width: Width = 10,
+    epochs: Epochs = 10,
+    output: Picture = None,
+    as_json: AsJson = False,
+    *,
+    reading: Reading,
+) -> None:
+    """How many masked entities uniform sampling takes for negatives, without a model, and how many are expected.
+
+    Example: goldgap diagnose missampling train.conll --drop 0.5,0.7 -o missampling.svg
+    """
+    from goldgap.compare.diagnose import missampling as look
+
+    found = look(reading.read(corpus), shares(drop, "--drop"), seeds=seeds, ratio=ratio, max_width=width, epochs=epochs)
+    _tell(found, output, as_json)
+
+
+@app.command()
+def negatives(runs: Kept, output: Picture = None, as_json: AsJson = False) -> None:
+    """How many masked entities the negatives of each epoch held, as recorded in training.
+
+    Example: goldgap diagnose negatives comparison/runs/*masked-0.7*.json -o negatives.svg
+    """
+    from goldgap.compare.diagnose import recorded_missampling
+
+    _tell(recorded_missampling(_runs(runs)), output, as_json)
+
+
+@app.command()
+def epochs(runs: Kept, output: Picture = None, as_json: AsJson = False) -> None:
+    """Dev F1 over the epochs, a line for each method.
+
+    Example: goldgap diagnose epochs comparison/runs/*masked-0.7*.json -o epochs.svg
+    """
+    from goldgap.compare.diagnose import over_epochs
+
+    _tell(over_epochs(_runs(runs)), output, as_json)
+
+
+@app.command()
+def fit(
+    record: Annotated[Path, typer.Argument(help="What train --record wrote.")],
+    output: Picture = None,
+    as_json: AsJson = False,
+) -> None:
+    """Precision and recall on training and dev documents over the epochs: when does it learn the gaps by heart?
+
+    Example: goldgap diagnose fit record.jsonl -o fit.svg
+    """
+    from goldgap.compare.diagnose import fit as look
+    from goldgap.compare.record import read_record
+
+    _tell(look(read_record(record)), output, as_json)
+
+
+@app.command()
+@with_reading
+def traces(
+    spans: Annotated[Path, typer.Argument(help="The documents given to train --follow: their entities are the spans.")],
+    records: Annotated[list[Path], typer.Argument(metavar="RECORD...", help="What train --record wrote.")],
+    output: Picture = None,
+    as_json: AsJson = False,
+    *,
+    reading: Reading,
+) -> None:
+    """How likely chosen spans are to be an entity over the epochs, under each of several runs.
+
+    Example: goldgap diagnose traces spans.jsonl nrces.jsonl span.jsonl -o traces.svg
+    """
+    from goldgap.compare.diagnose import traces as look
+    from goldgap.compare.record import read_record
+
+    names = [document.surface(entity) for document in reading.read(spans) for entity in document.entities]
+    _tell(look(names, {path.stem: read_record(path) for path in records}), output, as_json)
+
+
+@app.command()
+@with_reading
+def threshold(
+    gold: Annotated[Path, typer.Argument(help="The true annotations.")],
+    predictions: Annotated[
+        Path, typer.Argument(metavar="PREDICTIONS|MODEL", help="Predicted entities with probabilities, or a model.")
+    ],
+    output: Picture = None,
+    as_json: AsJson = False,
+    *,
+    reading: Reading,
+) -> None:
+    """Precision, recall and F1 when only entities of at least a probability are kept.
+
+    Example: goldgap diagnose threshold test.conll predictions.jsonl -o threshold.svg
+    """
+    from goldgap.compare.diagnose import thresholds
+
+    truth = reading.read(gold)
+    _tell(thresholds(truth, predictions_of(predictions, truth, reading)), output, as_json)
+
+
+def _runs(paths: list[Path]) -> list[Run]:
+    from goldgap.compare.runs import Run
+
+    return [Run.read(path) for path in paths]
+
+
+def _tell(found: Diagnosis, output: Path | None, as_json: bool) -> None:
+    """Show a diagnosis, and write its picture."""
+    from goldgap.cli.show import out, table
+    from goldgap.core.files import write_atomic
+
+    if output is not None:
+        with write_atomic(output) as handle:
+            handle.write(found.to_svg())
+    if as_json:
+        typer.echo(json.dumps(found.to_json()))
+        return
+    out.print(table(found.columns, found.rows, title=found.title))
+    out.print(f"\n{found.finding}")
+    if output is not None:
+        out.print(f"picture written to {output}", soft_wrap=True)
