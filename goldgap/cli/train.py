@@ -11,6 +11,7 @@ from goldgap.cli.options import Html, ModelOutput, Reading, with_reading
 
 if TYPE_CHECKING:
     from goldgap import Corpus, Recognizer
+    from goldgap.train.loop import Observer, Seen
 
 
 @with_reading
@@ -38,6 +39,12 @@ def train(
     recipe: Annotated[Path | None, typer.Option(help="A TOML file of settings, as the recipe.toml of a model.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     html: Html = None,
+    record: Annotated[
+        Path | None, typer.Option(help="Write scores on the training documents at each evaluation, for diagnose fit.")
+    ] = None,
+    follow: Annotated[
+        Path | None, typer.Option(help="Documents whose entities the record follows, for diagnose traces.")
+    ] = None,
     *,
     reading: Reading,
 ) -> None:
@@ -45,31 +52,33 @@ def train(
 
     Example: goldgap train --train labels.jsonl --dev dev.conll -o model
     """
-    from goldgap.cli.show import out, show_notes
+    from goldgap.cli.show import out
+    from goldgap.core.errors import ConfigError
     from goldgap.core.files import check_target, write_atomic
     from goldgap.train.place import asked_to_stop, claim
 
-    if html is not None:
-        check_target(html)
+    for written in (html, record):
+        if written is not None:
+            check_target(written)
+    if follow is not None and record is None:
+        raise ConfigError("--follow is for the record: name its file with --record")
     resolved = _recipe(recipe, method, encoder, epochs, seed, settings or [])
     corpus = reading.read_training(files, complete or [])
     judge = reading.read(dev) if dev is not None else None
+    followed = reading.read(follow) if follow is not None else None
     with claim(output, resume=resume) as work, asked_to_stop() as asked:
         from goldgap import Recognizer
         from goldgap.cli.watch import watching
-        from goldgap.train.loop import Seen, Stopped
+        from goldgap.compare.record import Recorder
+        from goldgap.train.loop import Stopped
 
-        def observe(seen: Seen) -> None:
-            if seen.passed_over is not None:
-                show_notes(seen.passed_over, "while resuming")
-            if seen.left_out is not None:
-                if reading.strict:
-                    seen.left_out.refuse_changes()
-                show_notes(seen.left_out, "left out")
-            show(seen)
-
+        recorder = Recorder(corpus, followed, record) if record is not None else None
+        if recorder is not None and resume:
+            recorder.go_on()
         try:
             with watching(resolved, corpus, judge) as show:
+                observers: list[Observer] = [show] if recorder is None else [recorder, show]
+                observe = _telling(observers, strict=reading.strict)
                 model = Recognizer.train(
                     corpus, judge, recipe=resolved, work=work, observe=observe, stopped=lambda: asked() > 0
                 )
@@ -84,6 +93,23 @@ def train(
             handle.write(page)
         out.print(f"report written to {html}", soft_wrap=True)
     out.print(f"model written to {output}", soft_wrap=True)
+
+
+def _telling(observers: list[Observer], *, strict: bool) -> Observer:
+    """An observer that calls the others, and tells what could not be used."""
+    from goldgap.cli.show import show_notes
+
+    def observe(seen: Seen) -> None:
+        if seen.passed_over is not None:
+            show_notes(seen.passed_over, "while resuming")
+        if seen.left_out is not None:
+            if strict:
+                seen.left_out.refuse_changes()
+            show_notes(seen.left_out, "left out")
+        for other in observers:
+            other(seen)
+
+    return observe
 
 
 def _page(model: Recognizer, corpus: Corpus, output: Path, read: list[Path]) -> str:

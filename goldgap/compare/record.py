@@ -25,12 +25,18 @@ class Recorder:
 
     train     documents to score against all that is known of them, what `mask` took away included
     follow    documents whose entities are the spans to follow
+    path      a file to keep the entries in; those of a run that goes on stay
     entries   one for each evaluation: its metrics, "train" and "followed"
     """
 
-    def __init__(self, train: Corpus | None = None, follow: Corpus | None = None) -> None:
-        self.train, self.follow = train, follow
+    def __init__(self, train: Corpus | None = None, follow: Corpus | None = None, path: Path | None = None) -> None:
+        self.train, self.follow, self.path = train, follow, path
         self.entries: list[dict[str, Any]] = []
+
+    def go_on(self) -> None:
+        """Take over what is in the file, if there is one."""
+        if self.path is not None and self.path.exists():
+            self.entries = read_record(self.path)
 
     def __call__(self, seen: Seen) -> None:
         if seen.metrics is None or seen.model is None:
@@ -40,7 +46,9 @@ class Recorder:
             entry["train"] = _scores(seen.model, self.train)
         if self.follow is not None:
             entry["followed"] = [round(value, 6) for value in entity_probabilities(seen.model, self.follow)]
-        self.entries.append(entry)
+        self.entries = [*(before for before in self.entries if before["step"] < entry["step"]), entry]
+        if self.path is not None:
+            write_record(self.entries, self.path)
 
 
 def write_record(entries: list[dict[str, Any]], path: Path) -> None:

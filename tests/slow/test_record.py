@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from goldgap import Corpus, Document, Entity, Recognizer
-from goldgap.compare.record import Recorder, entity_probabilities, whole_truth
+from goldgap.compare.record import Recorder, entity_probabilities, read_record, whole_truth
+from goldgap.core.errors import CorpusError
 from goldgap.distant.mask import mask
+from goldgap.train.loop import Stopped
 from goldgap.train.recipe import Recipe, recipe_for
 from tests.slow.test_training import corpus, settings
 
@@ -33,6 +35,36 @@ def test_recording_changes_nothing(tiny_encoder: Path) -> None:
     assert {name: last[name] for name in plain.metrics[-1]} == plain.metrics[-1]
     # The training documents with all of their annotations are the dev documents.
     assert last["train"]["f1"] == pytest.approx(last["f1"])
+
+
+def test_a_record_in_a_file_goes_on(tiny_encoder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "record.jsonl"
+    recorder = Recorder(corpus(), corpus(), path)
+    stops = iter([False] * 11 + [True])
+    with pytest.raises(Stopped):
+        Recognizer.train(
+            corpus(),
+            corpus(),
+            recipe=recipe(tiny_encoder),
+            work=tmp_path,
+            observe=recorder,
+            stopped=lambda: next(stops),
+        )
+    assert 0 < len(read_record(path)) < 12
+    again = Recorder(corpus(), corpus(), path)
+    again.go_on()
+    Recognizer.train(corpus(), corpus(), recipe=recipe(tiny_encoder), work=tmp_path, observe=again)
+    whole = Recorder(corpus(), corpus())
+    Recognizer.train(corpus(), corpus(), recipe=recipe(tiny_encoder), observe=whole)
+    assert read_record(path) == whole.entries == again.entries
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '{"step": 1}'])
+def test_what_is_no_record_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "record.jsonl"
+    path.write_text(f'{{"epoch": 1, "step": 1}}\n{text}\n', encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"record\.jsonl:2: .*expected what train --record wrote"):
+        read_record(path)
 
 
 @pytest.mark.parametrize("several", [False, True])
