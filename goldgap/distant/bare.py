@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Range
@@ -19,7 +20,7 @@ def bare_surfaces(corpus: Corpus) -> Finding:
     annotated: Counter[str] = Counter()
     for document in corpus:
         annotated.update(normal_surface(document.surface(entity)) for entity in document.entities)
-    bare = count_bare(corpus, annotated)
+    bare = find_surfaces(corpus, annotated).bare
     ordered = sorted(bare.items(), key=lambda item: (-item[1], item[0]))
     return Finding.of(
         "surfaces annotated in one place and bare in another",
@@ -28,20 +29,28 @@ def bare_surfaces(corpus: Corpus) -> Finding:
     )
 
 
-def count_bare(corpus: Corpus, surfaces: Iterable[str]) -> Counter[str]:
-    """How often each surface stands, in the same case and as whole words, where no annotation touches it."""
+class Occurrences(NamedTuple):
+    """How often each surface stands where no annotation touches it, and where one does that is another range."""
+
+    bare: Counter[str]
+    overlapping: Counter[str]
+
+
+def find_surfaces(corpus: Corpus, surfaces: Iterable[str]) -> Occurrences:
+    """Where surfaces stand in the same case and as whole words, apart from where they are annotated themselves."""
     dictionary = Dictionary(Entry("any", surface) for surface in surfaces if surface)
-    bare: Counter[str] = Counter()
+    found = Occurrences(Counter(), Counter())
     if len(dictionary):
         matcher = Matcher(dictionary, MatchRules(case="exact"))
         for document, matches in zip(corpus, matcher.find(corpus), strict=True):
             annotated_parts = _merged(document)
-            bare.update(
-                dictionary.entries[entry].surface
-                for start, end, entry in matches
-                if not words_touching(annotated_parts, start, end)
-            )
-    return bare
+            ranges = {(entity.start, entity.end) for entity in document.entities}
+            for start, end, entry in matches:
+                if not words_touching(annotated_parts, start, end):
+                    found.bare[dictionary.entries[entry].surface] += 1
+                elif (start, end) not in ranges:
+                    found.overlapping[dictionary.entries[entry].surface] += 1
+    return found
 
 
 def _merged(document: Document) -> list[Range]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document
-from goldgap.distant.bare import count_bare
+from goldgap.distant.bare import Occurrences, find_surfaces
 from goldgap.distant.dictionary import normal_surface
 from goldgap.evaluate.counts import Key, entity_pairs, keys, pair_up
 from goldgap.evaluate.errors import KINDS, Kind, Mistake, mistakes
@@ -33,14 +33,18 @@ class Found(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """How often surfaces stand in the training documents: by type where annotated, and where nothing touches them."""
+    """How often surfaces stand in the training documents: by type where annotated, and elsewhere."""
 
     annotated: Mapping[str, Mapping[str, int]]
-    bare: Mapping[str, int]
+    elsewhere: Occurrences
 
     def of(self, surface: str) -> dict[str, Any]:
         name = normal_surface(surface)
-        return {"annotated": dict(self.annotated.get(name, {})), "unannotated": self.bare.get(name, 0)}
+        return {
+            "annotated": dict(self.annotated.get(name, {})),
+            "overlapping": self.elsewhere.overlapping[name],
+            "unannotated": self.elsewhere.bare[name],
+        }
 
 
 class Lane(NamedTuple):
@@ -59,7 +63,9 @@ def examples_of(
     kind, document        what went wrong, and the id of where
     text, before, after   the error in its context, and whether the document goes on
     gold, predicted       label, surface, `score` of the prediction if it has one; None where there is no entity;
-                          with training documents `seen`: {"annotated": {label: count}, "unannotated": count}
+                          with training documents `seen`: {"annotated": {label: count}, "overlapping": count,
+                          "unannotated": count}, of the places where the surface is an entity, is touched by
+                          another one, or is bare
     spans                 all entities in the context: start and end in it, label, side, line, and whether they are the
                           error
     """
@@ -108,7 +114,7 @@ def _seen(train: Corpus, surfaces: set[str]) -> Seen:
             surface = normal_surface(document.surface(entity))
             if surface in surfaces:
                 annotated[surface][entity.label] += 1
-    return Seen(annotated, count_bare(train, sorted(surfaces)))
+    return Seen(annotated, find_surfaces(train, sorted(surfaces)))
 
 
 def _example(item: Found, seen: Seen | None) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {made.__name__: made for made in (percent, signed, count, cell, flat, tied)}
+    environment.filters |= {made.__name__: made for made in (percent, signed, count, counted, cell, flat, tied)}
     return environment
 
 

@@ -205,7 +205,7 @@ def _limits(values: Sequence[float], *, tight: bool = False) -> tuple[float, flo
     """From a round number below to one above, or tight around them; a single value gets room on both sides."""
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
     if low == high:
-        room = 1.0 if tight else max(abs(low) * 0.1, 1e-6)
+        room = 1.0 if tight else abs(low) * 0.1 or 1.0
         return low - room, high + room
     if tight:
         return low, high

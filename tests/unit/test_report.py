@@ -24,6 +24,8 @@ from goldgap.evaluate.scores import evaluate
 from goldgap.report.comparison import ENOUGH, comparison_markdown, verdict_of
 from goldgap.report.examples import examples_of, lanes
 from goldgap.report.html import comparison_page, evaluation_page, parts_of, training_page
+from goldgap.report.render import TEMPLATES
+from goldgap.report.svg import STYLE
 from tests.command import Run
 from tests.reports import comparison_values, evaluation_values, training_values
 from tests.unit.test_contest import contest, data, pretend
@@ -315,8 +317,8 @@ def test_examples_tell_how_often_training_had_the_surface() -> None:
     )
     missed = {one["gold"]["surface"]: one["gold"]["seen"] for one in example((GOLD[0],), train)}
     assert missed == {
-        "New York": {"annotated": {"LOC": 2}, "unannotated": 1},
-        "Ann Lee": {"annotated": {}, "unannotated": 0},
+        "New York": {"annotated": {"LOC": 2}, "overlapping": 1, "unannotated": 1},
+        "Ann Lee": {"annotated": {}, "overlapping": 0, "unannotated": 0},
     }
     assert "seen" not in example((GOLD[0],))[0]["gold"]
 
@@ -517,3 +519,35 @@ def test_the_hash_of_a_folder_is_that_of_its_manifest_or_of_all_in_it(tmp_path: 
     assert before != after
     (folder / "manifest.json").write_text("{}", encoding="utf-8")
     assert hashes_of([folder]) == {str(folder / "manifest.json"): sha256(folder / "manifest.json")}
+
+
+# Colours
+
+
+def luminance(colour: str) -> float:
+    """As WCAG 2 defines it."""
+    digits = colour if len(colour) == 6 else "".join(2 * digit for digit in colour)
+    parts = [int(digits[start : start + 2], 16) / 255 for start in (0, 2, 4)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_every_colour_of_text_and_lines_is_read_in_light_and_dark() -> None:
+    style = STYLE + (TEMPLATES / "page.css").read_text(encoding="utf-8")
+    schemes: tuple[dict[str, str], dict[str, str]] = ({}, {})
+    for block in re.findall(r"(prefers-color-scheme: dark\) \{ )?:root \{(.*?)\}", style, re.DOTALL):
+        schemes[bool(block[0])].update(re.findall(r"--(\w+): #(\w+)", block[1]))
+    light, dark = schemes
+    assert light.keys() == dark.keys()
+    assert len(light) > 16
+    for scheme in schemes:
+        for name in ("ink", "soft", "accent", "gold", "predicted", "good", "bad", *(f"c{n}" for n in range(8))):
+            assert contrast(scheme[name], scheme["paper"]) >= 4.5, name
+        for name in ("ink", "soft", "gold", "predicted"):
+            assert contrast(scheme[name], scheme["card"]) >= 4.5, name
+        assert contrast(scheme["ink"], scheme["caution"]) >= 4.5

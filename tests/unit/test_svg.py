@@ -94,6 +94,12 @@ def test_axes_have_titles_and_round_numbers() -> None:
     assert {"epoch", "F1 (percent)", "30", "40", "50", "60", "2", "4", "6"} <= set(shown)
 
 
+def test_a_line_at_zero_has_an_axis_of_plain_numbers() -> None:
+    shown = texts(line_chart("c", "t", [Series("F1", [(1, 0), (2, 0)])], x="epoch", y="F1"))
+    assert {"-1", "0", "1"} <= set(shown)
+    assert not any("e" in text for text in shown if text[:1].isdigit())
+
+
 def test_several_lines_have_a_legend_and_a_single_one_has_none() -> None:
     one, two = Series("first", [(1, 1), (2, 2)]), Series("second", [(1, 2), (2, 1)])
     assert {"first", "second"} <= set(texts(line_chart("c", "t", [one, two], x="x", y="y")))
