@@ -30,6 +30,7 @@ DECIDING = (
     "unknown",
     "losses",
     "decode.py",
+    "train/data.py",
     "train/step.py",
     "train/optimiser.py",
 )

@@ -133,9 +133,9 @@ class _Run:
 
 def _start(recipe: Recipe, corpus: Corpus, dev: Corpus | None, work: Path | None) -> _Run:
     notes, passed_over = Notes(), Notes()
-    policy, loss = recipe.make_policy(), recipe.make_loss()
     parts = split(recipe, corpus, dev, notes)
     recipe = resolved(recipe, parts)
+    policy, loss = recipe.make_policy(), recipe.make_loss()
     facts = describe(parts)
     model = build(recipe, parts.train)
     data = prepare(model, parts.train, recipe, notes)

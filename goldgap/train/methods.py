@@ -55,7 +55,7 @@ METHODS: dict[str, Method] = {
         "trains on a few unannotated spans, drawn evenly",
         "nothing",
         "the first thing to try",
-        {"policy": {"name": "uniform"}, "train": _FEW},
+        {"policy": {"name": "uniform", "settings": {"ratio": "auto"}}, "train": _FEW},
     ),
     "weighted": Method(
         "draws from those that do not look like an entity to the model",

@@ -167,18 +167,29 @@ class Recipe(Settings):
 
 
 def _make(registry: Registry[Any], kind: str, chosen: Chosen) -> Any:
-    """The variant with its settings; a setting that it does not have is answered with the nearest."""
+    """The variant with its settings; a setting that it does not have is answered with the nearest.
+
+    A ratio that the data decide is left at its default until it is resolved.
+    """
     variant = registry.get(chosen.name)
     known = [field.name for field in fields(variant)]
     for name in chosen.settings:
         if name not in known:
             raise ConfigError(unknown_name(f"setting of the {kind} {chosen.name}", name, known))
     try:
-        return TypeAdapter(variant).validate_python(chosen.settings)
+        open_ = {"ratio"} if ratio_is_open(chosen) else set()
+        return TypeAdapter(variant).validate_python(
+            {name: value for name, value in chosen.settings.items() if name not in open_}
+        )
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join([kind, *map(str, first["loc"])])
         raise ConfigError(f"{place} = {first['input']!r}: {first['msg'][0].lower()}{first['msg'][1:]}") from None
+
+
+def ratio_is_open(policy: Chosen) -> bool:
+    """Whether the number of draws is left to the data."""
+    return policy.name in ("uniform", "weighted") and policy.settings.get("ratio") == AUTO
 
 
 def recipe_for(method: str = "uniform", *layers: Mapping[str, Any], where: Path | None = None) -> Recipe:

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldgap import Corpus, Document, Entity, Rejected
-from goldgap.core.errors import InputError
+from goldgap.core.errors import ConfigError, InputError
 from goldgap.core.notes import Notes
 from goldgap.train.build import build
 from goldgap.train.data import Plan, Split, describe, fingerprint, hold_out, is_flat, prepare, resolved, split
 from goldgap.train.recipe import Recipe, recipe_for
+from goldgap.unknown.uniform import Uniform
 
 SOME = Document("Ann met Bob", (Entity(0, 3, "PER"),))
 NONE = Document("it rained")
@@ -298,3 +299,31 @@ def test_decoding_follows_from_the_corpus_unless_it_is_named(
     recipe = recipe_for("uniform", {"model": {"several": several}})
     assert resolved(recipe, parts).decode.how == how
     assert resolved(recipe_for("uniform", {"decode": {"how": "dp"}}), parts).decode.how == "dp"
+
+
+@pytest.mark.parametrize(
+    ("document", "certain", "ratio"),
+    [
+        (SOME, True, 0.2),  # what overlaps Ann is not an entity
+        (SOME, False, 1.5),
+        (SOME.replace(entities=(Entity(0, 3, "PER", source="dictionary"),)), True, 1.5),
+        (SOME.replace(entities=(Entity(0, 7, "PER"), Entity(0, 3, "PER"))), True, 1.5),  # nested: nothing follows
+        (SOME.replace(entities=(Entity(0, 3, "PER", source="dictionary"),), complete=True), True, 0.2),
+        (SOME.replace(entities=(Entity(0, 3, "PER", source="dictionary"),), rejected=(Rejected(8, 11),)), True, 0.2),
+        (SOME.replace(complete=frozenset({"PER"})), False, 0.2),
+    ],
+    ids=["people", "not counted", "dictionary", "nested", "complete", "rejected", "complete for a type"],
+)
+def test_few_are_drawn_beside_known_negatives_and_many_without(document: Document, certain: bool, ratio: float) -> None:
+    parts = Split(Corpus([document, NONE]), None, "none")
+    made = resolved(recipe(certain_negatives=certain), parts)
+    assert made.policy.settings == {"ratio": ratio}
+    assert made.make_policy() == Uniform(ratio=ratio)
+    given = recipe_for("uniform", {"policy": {"settings": {"ratio": 0.7}}})
+    assert resolved(given, parts).policy.settings == {"ratio": 0.7}
+
+
+def test_only_the_number_of_draws_can_be_left_to_the_data() -> None:
+    for name, setting in (("top-neg", "ratio"), ("weighted", "mu")):
+        with pytest.raises(ConfigError, match=setting):
+            recipe_for("uniform", {"policy": {"name": name, "settings": {setting: "auto"}}}).make_policy()
