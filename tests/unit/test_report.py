@@ -330,13 +330,13 @@ def test_examples_are_spread_over_the_documents_and_limited() -> None:
 
 
 def test_a_long_document_is_cut_around_the_error_between_words() -> None:
-    text = "word " * 100 + "Ann " + "word " * 100
-    gold = Corpus([Document(text, (Entity(0, 4, "X"), Entity(460, 502, "Y"), Entity(500, 503, "PER")))])
+    text = "words " * 100 + "Ann " + "words " * 100
+    gold = Corpus([Document(text, (Entity(0, 5, "X"), Entity(546, 601, "Y"), Entity(600, 603, "PER")))])
     found = Corpus([gold[0].replace(entities=gold[0].entities[:2])])
     (one,) = examples_of(gold, found)
     assert (one["before"], one["after"]) == (True, True)
     assert 100 < len(one["text"]) < 160
-    assert set(one["text"].split()) == {"word", "Ann"}
+    assert set(one["text"].split()) == {"words", "Ann"}
     places = {span["label"]: one["text"][span["start"] : span["end"]] for span in one["spans"]}
     assert places["PER"] == "Ann"
     assert places.keys() == {"PER", "Y"}

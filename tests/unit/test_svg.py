@@ -115,7 +115,9 @@ def test_an_interval_reaches_from_low_to_high() -> None:
     rows = [Estimate("span", 50, 45, 55), Estimate("uniform", 60, 50, 70)]
     chart = interval_chart("c", "t", rows, x="F1 (percent)", reference=(50, "span"))
     lines = [tuple(map(float, ends)) for ends in re.findall(r'class="line" d="M(\S+) \S+H(\S+)"/', chart)]
+    dots = [float(place) for place in re.findall(r'class="fill" transform="translate\((\S+) ', chart)]
     assert lines[1][1] - lines[1][0] == pytest.approx(2 * (lines[0][1] - lines[0][0]), abs=0.3)
+    assert dots == pytest.approx([(low + high) / 2 for low, high in lines], abs=0.2)
     assert {"50.0 (45.0 to 55.0)", "60.0 (50.0 to 70.0)", "F1 (percent)"} <= set(texts(chart))
 
 
