@@ -40,9 +40,9 @@ def evaluate(
     """
     import json
 
-    from goldgap.cli.show import err, out, percent, show_evaluation
+    from goldgap.cli.show import err, out, show_against, show_evaluation
     from goldgap.core.errors import ConfigError
-    from goldgap.core.files import check_target, write_atomic
+    from goldgap.core.files import check_target
     from goldgap.evaluate.bootstrap import compare
     from goldgap.evaluate.scores import evaluate as score
 
@@ -60,20 +60,13 @@ def evaluate(
         values["against"] = {**contest._asdict(), "verdict": contest.verdict}
     if html is not None:
         read = [gold, predictions, *([] if against is None else [against]), *(train or [])]
-        page = _page(values, truth, found, read, against, reading.read_training(train, []) if train else None)
-        with write_atomic(html) as handle:
-            handle.write(page)
+        _write_page(html, values, truth, found, read, against, reading.read_training(train, []) if train else None)
     if as_json:
         typer.echo(json.dumps(values))
     else:
         show_evaluation(result)
         if contest is not None:
-            low, high = contest.interval
-            out.print(
-                f"\nagainst {against}: F1 {contest.difference * 100:+.2f} "
-                f"(95 % interval {percent(low)} to {percent(high)}, p = {contest.p_value:.3f}): {contest.verdict}",
-                soft_wrap=True,
-            )
+            show_against(contest, str(against))
     if html is not None:
         (err if as_json else out).print(f"\nreport written to {html}", soft_wrap=True)
 
@@ -85,21 +78,22 @@ class _Predictions(NamedTuple):
     model: dict[str, Any]
 
 
-def _page(
+def _write_page(
+    path: Path,
     values: dict[str, Any],
     truth: Corpus,
     found: _Predictions,
     read: list[Path],
     against: Path | None,
     trained: Corpus | None,
-) -> str:
-    """The report of an evaluation."""
-    from goldgap.core.files import hashes_of
+) -> None:
+    """Write the report of an evaluation."""
+    from goldgap.core.files import hashes_of, write_atomic
     from goldgap.report.examples import examples_of
     from goldgap.report.html import evaluation_page
 
     more = {"against": values["against"] | {"name": str(against)}} if against is not None else {}
-    return evaluation_page(
+    page = evaluation_page(
         {
             **values,
             **found.model,
@@ -110,6 +104,8 @@ def _page(
             "examples": examples_of(truth, found.corpus, trained),
         }
     )
+    with write_atomic(path) as handle:
+        handle.write(page)
 
 
 def _predicted(path: Path, truth: Corpus, reading: Reading) -> _Predictions:

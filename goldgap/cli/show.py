@@ -11,6 +11,7 @@ from rich.text import Text
 
 from goldgap.core.findings import Check, Finding
 from goldgap.core.notes import Notes
+from goldgap.evaluate.bootstrap import Comparison
 from goldgap.evaluate.counts import MATCHES
 from goldgap.evaluate.errors import KINDS, MISSED, SPURIOUS, Errors
 from goldgap.evaluate.scores import Evaluation, Score, Scores
@@ -151,6 +152,16 @@ def show_evaluation(evaluation: Evaluation) -> None:
     rows = [(match, *_numbers(evaluation.entities[match].micro)) for match in MATCHES]
     out.print(table(("", "precision", "recall", "F1"), rows, title="Other ways to match"))
     show_errors(evaluation.errors)
+
+
+def show_against(found: Comparison, name: str) -> None:
+    """Whether the first of two predictions is better than the named ones."""
+    low, high = found.interval
+    out.print(
+        f"\nagainst {name}: F1 {found.difference * 100:+.2f} "
+        f"(95 % interval {percent(low)} to {percent(high)}, p = {found.p_value:.3f}): {found.verdict}",
+        soft_wrap=True,
+    )
 
 
 def show_errors(errors: Errors) -> None:
