@@ -14,7 +14,7 @@ from goldgap.core.document import Document, Range
 from goldgap.core.notes import Notes
 from goldgap.corpus.words import words_of
 from goldgap.encode.align import MAX_WORD_PIECES, Aligned, Shape, align, shape_of
-from goldgap.encode.windows import Window, windows
+from goldgap.encode.windows import Window, paragraphs, windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +78,13 @@ def make_examples(
         if notes is not None and aligned.shortened:
             what = f"word of more than {MAX_WORD_PIECES} pieces (read by its two ends)"
             notes.change(what, documents[number].id, count=aligned.shortened)
-        yield from _windows_of(number, words, surfaces[number], aligned, limit, overlap)
+        cut = windows(list(map(len, aligned.pieces)), limit, overlap, paragraphs(documents[number].text, words))
+        yield from _windows_of(number, words, surfaces[number], aligned, cut)
 
 
 def _windows_of(
-    number: int, words: tuple[Range, ...], surfaces: list[str], aligned: Aligned, limit: int, overlap: int
+    number: int, words: tuple[Range, ...], surfaces: list[str], aligned: Aligned, cut: list[Window]
 ) -> Iterator[Example]:
-    cut = windows(list(map(len, aligned.pieces)), limit, overlap)
     for index, (first, end) in enumerate(cut):
         yield Example(
             number, cut, index, words[first:end], aligned.pieces[first:end], [shape_of(s) for s in surfaces[first:end]]

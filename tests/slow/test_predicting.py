@@ -111,6 +111,18 @@ def test_a_document_of_20000_words_has_the_entities_of_its_windows(model: Recogn
     assert len(found) > 4_000
 
 
+def test_a_long_document_has_the_entities_of_its_paragraphs(model: Recognizer) -> None:
+    texts = [long_text(size) for size in (30, 400, 5, 90, 1_000)]
+    assert len(model.model.examples([Document("\n\n".join(texts))])) > 15
+    start, alone = 0, []
+    for text in texts:
+        alone += [(start + e.start, start + e.end, e.label, e.score) for e in model(text)]
+        start += len(text) + 2
+    whole = [(e.start, e.end, e.label, e.score) for e in model("\n\n".join(texts))]
+    assert [span[:3] for span in whole] == [span[:3] for span in alone]
+    assert [span[3] for span in whole] == pytest.approx([span[3] for span in alone], abs=1e-5)
+
+
 def test_no_span_is_lost_at_the_edge_of_a_window(model: Recognizer) -> None:
     """A model that calls every span an entity: each is found, and once."""
     everything = Recognizer(model.model, model.recipe, [], "").with_decoding(how="none")

@@ -13,11 +13,12 @@ from torch import nn
 
 from goldgap import Document
 from goldgap.core.errors import InputError
+from goldgap.corpus.words import split_words
 from goldgap.encode.align import MAX_WORD_PIECES, Shape, align, shape_of
 from goldgap.encode.batch import batch_order, collate, make_examples
 from goldgap.encode.encoder import WordVectors, special_pieces
 from goldgap.encode.transformer import TransformerEncoder, find_encoder, load_transformer
-from goldgap.encode.windows import owned, windows
+from goldgap.encode.windows import owned, paragraphs, windows
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +105,47 @@ def test_windows_that_overlap_by_the_widest_span_lose_none() -> None:
     cut = windows([1] * 1000, 50, 10)
     spans = sum(int(owned(cut, index, 10).sum()) for index in range(len(cut)))
     assert spans == sum(min(10, 1000 - start) for start in range(1000))
+
+
+@settings(derandomize=True, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=15), min_size=1, max_size=6),
+    st.integers(5, 12),
+    st.integers(0, 6),
+    st.integers(1, 4),
+)
+def test_paragraphs_of_a_long_text_are_read_as_they_would_be_alone(
+    texts: list[list[int]], limit: int, overlap: int, max_width: int
+) -> None:
+    sizes = [size for text in texts for size in text]
+    begins = [sum(map(len, texts[:index])) for index in range(len(texts))]
+    cut = windows(sizes, limit, overlap, begins[1:])
+    if sum(sizes) <= limit:
+        assert cut == [(0, len(sizes))]
+        return
+    at = 0
+    for begin, text in zip(begins, texts, strict=True):
+        alone = windows(text, limit, overlap)
+        assert cut[at : at + len(alone)] == [(begin + first, begin + end) for first, end in alone]
+        for index in range(len(alone)):
+            assert torch.equal(owned(cut, at + index, max_width), owned(alone, index, max_width))
+        at += len(alone)
+    assert at == len(cut)
+
+
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        ("one two\n\nthree", [2]),
+        ("one\ntwo three", []),
+        ("one\r\n\r\ntwo\n \t\n\n three four\n\n", [1, 2]),
+        ("\n\n one two", []),
+        ("one\n\n \n\n", []),
+        ("", []),
+    ],
+)
+def test_a_blank_line_begins_a_paragraph(text: str, begins: list[int]) -> None:
+    assert paragraphs(text, split_words(text)) == begins
 
 
 def test_no_word_no_window() -> None:
