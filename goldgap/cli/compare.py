@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +16,7 @@ from goldgap.cli.options import Reading, shares, with_reading
 
 if TYPE_CHECKING:
     from goldgap.compare.contest import Contest, Step
-    from goldgap.compare.runs import Data
+    from goldgap.compare.runs import Data, Runs
     from goldgap.train.loop import Observer
     from goldgap.train.recipe import Recipe
 
@@ -64,18 +66,17 @@ def compare(
     from goldgap.compare.contest import compare as contend
     from goldgap.compare.contest import doubts
     from goldgap.compare.runs import Data, Runs
-    from goldgap.core.files import sha256
+    from goldgap.core.files import hashes_of
     from goldgap.train.loop import Stopped
     from goldgap.train.place import asked_to_stop, held
 
     contest = _contest(methods, seeds, baseline, drop, grid or [], _shared(encoder, epochs, settings or []))
-    every = [*files, *(complete or []), dev, test]
     data = Data(
         test.stem,
         reading.read_training(files, complete or []),
         reading.read(dev),
         reading.read(test),
-        {str(path): sha256(path) for path in every if path.is_file()},
+        hashes_of([*files, *(complete or []), dev, test]),
     )
     found = doubts(data)
     if reading.strict:
@@ -90,7 +91,8 @@ def compare(
         except Stopped:
             out.print(f"stopped; the same command goes on from there: {output}", soft_wrap=True)
             raise typer.Exit(128 + asked()) from None
-    _write(result, output)
+    result |= {"command": shlex.join(["goldgap", *sys.argv[1:]]), "cautions": found.lines()}
+    _write(result, _examples(result, data, store), output)
     show_contest(result)
     out.print(f"\nreport written to {output / 'report.html'}", soft_wrap=True)
     if any(row["failed"] for table in result["conditions"] for row in table["contenders"]):
@@ -158,7 +160,20 @@ def _watch(step: Step, recipe: Recipe, data: Data) -> Iterator[Observer]:
             yield observe
 
 
-def _write(result: dict[str, Any], output: Path) -> None:
+def _examples(result: dict[str, Any], data: Data, store: Runs) -> list[dict[str, Any]]:
+    """Errors of the method that is recommended in the first table, with its first seed."""
+    from goldgap.compare.runs import Run
+    from goldgap.report.examples import examples_of
+
+    first = result["conditions"][0]
+    for row in first["contenders"]:
+        if first["recommended"] is not None and row["name"] == first["recommended"]["name"]:
+            (path,) = store.folder.glob(f"*_{row['runs'][0]['key']}.json")
+            return examples_of(data.test, Run.read(path).predicted(data.test), data.train)
+    return []
+
+
+def _write(result: dict[str, Any], examples: list[dict[str, Any]], output: Path) -> None:
     from goldgap.core.files import write_atomic
     from goldgap.report.comparison import comparison_markdown
     from goldgap.report.html import comparison_page
@@ -166,7 +181,7 @@ def _write(result: dict[str, Any], output: Path) -> None:
     texts = {
         "comparison.json": json.dumps(result, indent=1, ensure_ascii=False) + "\n",
         "comparison.md": comparison_markdown(result),
-        "report.html": comparison_page(result),
+        "report.html": comparison_page({**result, "examples": examples}),
     }
     for name, text in texts.items():
         with write_atomic(output / name) as handle:

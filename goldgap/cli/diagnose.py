@@ -166,7 +166,7 @@ def threshold(
     from goldgap.compare.diagnose import thresholds
 
     truth = reading.read(gold)
-    _tell(thresholds(truth, predictions_of(predictions, truth, reading)), output, as_json)
+    _tell(thresholds(truth, predictions_of(predictions, truth, reading).corpus), output, as_json)
 
 
 def _runs(paths: list[Path]) -> list[Run]:

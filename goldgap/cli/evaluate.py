@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from goldgap.cli.options import Html, Reading, Seed, with_reading
+from goldgap.cli.options import Html, Predictions, Reading, Seed, predictions_of, with_reading
 
 if TYPE_CHECKING:
     from goldgap import Corpus
@@ -51,9 +51,9 @@ def evaluate(
     elif train:
         raise ConfigError("--train is for the report: name its file with --html")
     truth = reading.read(gold)
-    found = _predicted(predictions, truth, reading)
+    found = predictions_of(predictions, truth, reading)
     result = score(truth, found.corpus, samples=samples, seed=seed)
-    other = score(truth, _predicted(against, truth, reading).corpus, samples=0) if against is not None else None
+    other = score(truth, predictions_of(against, truth, reading).corpus, samples=0) if against is not None else None
     contest = compare(other.strict_counts, result.strict_counts, samples=samples, seed=seed) if other else None
     values = result.to_json()
     if contest is not None:
@@ -71,18 +71,11 @@ def evaluate(
         (err if as_json else out).print(f"\nreport written to {html}", soft_wrap=True)
 
 
-class _Predictions(NamedTuple):
-    """Predicted documents; of a model, its recipe and what it could not read."""
-
-    corpus: Corpus
-    model: dict[str, Any]
-
-
 def _write_page(
     path: Path,
     values: dict[str, Any],
     truth: Corpus,
-    found: _Predictions,
+    found: Predictions,
     read: list[Path],
     against: Path | None,
     trained: Corpus | None,
@@ -106,21 +99,3 @@ def _write_page(
     )
     with write_atomic(path) as handle:
         handle.write(page)
-
-
-def _predicted(path: Path, truth: Corpus, reading: Reading) -> _Predictions:
-    """The predictions in a file, or those of a model for the documents in question."""
-    is_model = not any(path.glob("*.ann")) if path.is_dir() else not path.exists() and not path.suffix
-    if not is_model:
-        return _Predictions(reading.read(path), {})
-    from goldgap import Corpus, Recognizer
-    from goldgap.cli.show import show_notes
-    from goldgap.core.notes import Notes
-
-    lost = Notes()
-    model = Recognizer.load(path)
-    found = Corpus(model.predict(truth, lost))
-    if reading.strict:
-        lost.refuse_changes()
-    show_notes(lost, f"while predicting with {path}")
-    return _Predictions(found, {"recipe": model.recipe.model_dump(mode="json"), "lost": lost.lines()})

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -113,21 +113,29 @@ def shares(text: str, option: str) -> list[float]:
     return values
 
 
-def predictions_of(path: Path, truth: Corpus, reading: Reading) -> Corpus:
+class Predictions(NamedTuple):
+    """Predicted documents; of a model, its recipe and what it could not read."""
+
+    corpus: Corpus
+    model: dict[str, Any]
+
+
+def predictions_of(path: Path, truth: Corpus, reading: Reading) -> Predictions:
     """The predictions in a file, or those of a model for the documents in question."""
     is_model = not any(path.glob("*.ann")) if path.is_dir() else not path.exists() and not path.suffix
     if not is_model:
-        return reading.read(path)
+        return Predictions(reading.read(path), {})
     from goldgap import Corpus, Recognizer
     from goldgap.cli.show import show_notes
     from goldgap.core.notes import Notes
 
     lost = Notes()
-    found = Corpus(Recognizer.load(path).predict(truth, lost))
+    model = Recognizer.load(path)
+    found = Corpus(model.predict(truth, lost))
     if reading.strict:
         lost.refuse_changes()
     show_notes(lost, f"while predicting with {path}")
-    return found
+    return Predictions(found, {"recipe": model.recipe.model_dump(mode="json"), "lost": lost.lines()})
 
 
 def with_reading(command: Callable[..., None]) -> Callable[..., None]:

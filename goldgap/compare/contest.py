@@ -14,7 +14,7 @@ from goldgap.core.corpus import Corpus
 from goldgap.core.errors import ConfigError
 from goldgap.core.notes import Notes
 from goldgap.distant.mask import mask
-from goldgap.evaluate.bootstrap import difference, holm, interval_of, resampled_f1
+from goldgap.evaluate.bootstrap import ENOUGH, difference, holm, interval_of, resampled_f1
 from goldgap.evaluate.counts import Counts
 from goldgap.evaluate.scores import evaluate
 from goldgap.train.loop import Observer, Stopped
@@ -22,8 +22,6 @@ from goldgap.train.recipe import Recipe, parse_settings, recipe_for
 
 LEVEL = 0.05
 """Largest adjusted p-value of a difference that counts."""
-ENOUGH = 3
-"""Seeds below which no difference counts."""
 SAMPLES = 2000
 
 

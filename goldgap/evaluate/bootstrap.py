@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEVEL = 0.95
+ENOUGH = 3
+"""Seeds below which no difference counts."""
 
 
 class Interval(NamedTuple):

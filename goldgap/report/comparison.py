@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from goldgap.evaluate.bootstrap import ENOUGH
 from goldgap.report.render import counted, percent, render, signed
 
-ENOUGH = 3
-"""Seeds below which no claim is made."""
 SETTLED, LIKELY = 0.95, 0.5
 """Shares of the resamples in which the recommended method is the best of all."""
 

@@ -44,7 +44,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "recognizer": {*_RUNS, "report"},  # a model writes its card
     "demo": set(),
     "report": {*_RUNS, "demo"} - {"recognizer"},  # from what it is given, so that a model can call it
-    "compare": _RUNS,
+    "compare": {*_RUNS, "report"},  # a diagnosis comes with its picture
     "cli": {*_RUNS, "compare", "demo", "report", "goldgap"},
     "__main__": {"cli"},
 }
@@ -294,15 +294,26 @@ READING = (
 INTERFACE: dict[str, str] = {
     "annotate": f"TEXT --dictionary -d --output -o --gold --case --ambiguous --overlapping --plurals {READING}",
     "check": f"CORPUS OTHERS --dictionary -d --json {READING}",
+    "compare": "--train --complete --dev --test --output -o --methods --seeds --baseline --drop --grid --encoder "
+    f"--epochs --set {READING}",
     "convert": f"IN OUT --to --to-scheme {READING}",
     "demo": "--output -o --epochs",
+    "diagnose": "",
+    "diagnose sparsity": f"CORPUS --output -o --json {READING}",
+    "diagnose guarantee": f"CORPUS --ratio --width --epochs --output -o --json {READING}",
+    "diagnose missampling": f"CORPUS --drop --seeds --ratio --width --epochs --output -o --json {READING}",
+    "diagnose negatives": "RUN... --output -o --json",
+    "diagnose epochs": "RUN... --output -o --json",
+    "diagnose fit": "RECORD --output -o --json",
+    "diagnose traces": f"SPANS RECORD... --output -o --json {READING}",
+    "diagnose threshold": f"GOLD PREDICTIONS|MODEL --output -o --json {READING}",
     "evaluate": f"GOLD PREDICTIONS|MODEL --against --html --json --samples --seed --train {READING}",
     "mask": f"CORPUS --output -o --drop --by --mode --seed {READING}",
     "methods": "--json",
     "predict": f"MODEL INPUT --output -o --min-prob {READING}",
     "suspects": f"MODEL CORPUS --output -o --min-prob {READING}",
     "train": "--train --complete --dev --output -o --method --encoder --epochs --seed --set --recipe --resume --html "
-    + READING,
+    f"--record --follow {READING}",
 }
 
 
@@ -322,7 +333,12 @@ def test_a_name_that_is_not_public_is_an_attribute_error() -> None:
 
 def _commands() -> dict[str, Any]:
     group: Any = typer.main.get_command(app)  # of click, or of the copy of it inside typer: not a type of ours
-    return dict(group.commands)
+    inner = {
+        f"{name} {own}": command
+        for name, one in group.commands.items()
+        for own, command in getattr(one, "commands", {}).items()
+    }
+    return {**group.commands, **inner}
 
 
 def test_the_commands_are_the_stored_ones() -> None:

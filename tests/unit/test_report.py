@@ -15,13 +15,12 @@ from typing import Any
 import pytest
 
 from goldgap import Corpus, Document, Entity
-from goldgap.compare.contest import ENOUGH as CONTEST_ENOUGH
 from goldgap.compare.contest import compare
 from goldgap.compare.runs import Runs
 from goldgap.core.files import hashes_of, sha256
 from goldgap.demo import DEV, DICTIONARY, TEST
 from goldgap.evaluate.scores import evaluate
-from goldgap.report.comparison import ENOUGH, comparison_markdown, verdict_of
+from goldgap.report.comparison import comparison_markdown, verdict_of
 from goldgap.report.examples import examples_of, lanes
 from goldgap.report.html import comparison_page, evaluation_page, parts_of, training_page
 from goldgap.report.render import TEMPLATES
@@ -400,7 +399,6 @@ def test_two_seeds_make_no_claim() -> None:
     assert "With fewer than 3 seeds no claim is made" in text
     assert "no claim: too few seeds" in text
     assert "better than span:" not in text
-    assert ENOUGH == CONTEST_ENOUGH
 
 
 @pytest.mark.parametrize(("change", "expected"), [
