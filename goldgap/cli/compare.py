@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from goldgap.train.loop import Observer
     from goldgap.train.recipe import Recipe
 
-RUNS = "runs"
-
 
 @with_reading
 def compare(
@@ -53,6 +51,7 @@ def compare(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of all methods. Repeatable.")
     ] = None,
+    runs: Annotated[Path | None, typer.Option(help="Folder that keeps the runs; else in the output.")] = None,
     *,
     reading: Reading,
 ) -> None:
@@ -83,8 +82,9 @@ def compare(
         found.refuse_changes()
     for line in found.lines():
         err.print(f"caution: {line}", soft_wrap=True)
-    store = Runs(output / RUNS)
-    store.unfinished.parent.mkdir(parents=True, exist_ok=True)
+    store = Runs(output / "runs" if runs is None else runs)
+    for folder in (output, store.folder):
+        folder.mkdir(parents=True, exist_ok=True)
     with held(store.unfinished), asked_to_stop() as asked:
         try:
             result = contend(contest, data, store, watch=_watch, stopped=lambda: asked() > 0)
@@ -168,8 +168,8 @@ def _examples(result: dict[str, Any], data: Data, store: Runs) -> list[dict[str,
     first = result["conditions"][0]
     for row in first["contenders"]:
         if first["recommended"] is not None and row["name"] == first["recommended"]["name"]:
-            (path,) = store.folder.glob(f"*_{row['runs'][0]['key']}.json")
-            return examples_of(data.test, Run.read(path).predicted(data.test), data.train)
+            path = store.find(row["runs"][0]["key"])
+            return [] if path is None else examples_of(data.test, Run.read(path).predicted(data.test), data.train)
     return []
 
 

@@ -133,7 +133,12 @@ class Runs(NamedTuple):
         return self.folder / "unfinished"
 
     def path(self, data: Data, recipe: Recipe) -> Path:
-        return self.folder / f"{data.name}_{recipe.method}_{recipe.seed}_{key_of(data, recipe)}.json"
+        """Where the run is kept, under whatever name for its data, or will be."""
+        key = key_of(data, recipe)
+        return self.find(key) or self.folder / f"{data.name}_{recipe.method}_{recipe.seed}_{key}.json"
+
+    def find(self, key: str) -> Path | None:
+        return next(self.folder.glob(f"*_{key}.json"), None)
 
     def get(
         self,

@@ -295,7 +295,7 @@ INTERFACE: dict[str, str] = {
     "annotate": f"TEXT --dictionary -d --output -o --gold --case --ambiguous --overlapping --plurals {READING}",
     "check": f"CORPUS OTHERS --dictionary -d --json {READING}",
     "compare": "--train --complete --dev --test --output -o --methods --seeds --baseline --drop --grid --encoder "
-    f"--epochs --set {READING}",
+    f"--epochs --set --runs {READING}",
     "convert": f"IN OUT --to --to-scheme {READING}",
     "demo": "--output -o --epochs",
     "diagnose": "",

@@ -46,6 +46,15 @@ def test_a_run_that_is_kept_is_not_done_again(kept: Runs, tiny_encoder: Path, mo
         kept.get(data(), recipe(tiny_encoder, seed=1))
 
 
+def test_a_run_is_found_whatever_its_data_is_called(
+    kept: Runs, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = kept.get(data(), recipe(tiny_encoder))
+    monkeypatch.setattr(runs, "_train", None)
+    other = Data("another name", corpus(False), corpus(), corpus(), {})
+    assert kept.get(other, recipe(tiny_encoder)).key == first.key
+
+
 def test_the_predictions_that_are_kept_have_the_scores_that_are_kept(kept: Runs, tiny_encoder: Path) -> None:
     given = data()
     kept.get(given, recipe(tiny_encoder))
