@@ -1,26 +1,22 @@
-"""A long document, read in windows, against its paragraphs read alone.
+"""A long document against its paragraphs read alone.
 
-python experiments/long_document.py MODEL
+python experiments/long_document.py MODEL DATA
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from experiments.corpora import DATA
 from goldgap import Corpus, Document, Recognizer
 
 WORDS = 20_000
 
 
-def paragraphs(sentences: int) -> list[str]:
+def paragraphs(data: Path, sentences: int) -> list[str]:
     """WikiGold's sentences in order, so many to a paragraph, up to 20,000 words."""
-    texts = [d.text for name in ("test", "dev", "train_gold") for d in Corpus.read(DATA / "wikigold" / f"{name}.conll")]
+    texts = [d.text for name in ("test", "dev", "train_gold") for d in Corpus.read(data / "wikigold" / f"{name}.conll")]
     made, words = [], 0
     for at in range(0, len(texts), sentences):
         made.append(" ".join(texts[at : at + sentences]))
@@ -33,10 +29,11 @@ def paragraphs(sentences: int) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
+    parser.add_argument("data", type=Path, help="folder of the corpora")
     parser.add_argument("--sentences", type=int, default=8, help="of a paragraph")
     given = parser.parse_args()
     model = Recognizer.load(given.model)
-    texts = paragraphs(given.sentences)
+    texts = paragraphs(given.data, given.sentences)
     alone, start = set(), 0
     for document in model.predict([Document(text) for text in texts]):
         alone |= {(start + e.start, start + e.end, e.label) for e in document.entities}

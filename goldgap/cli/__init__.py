@@ -13,12 +13,14 @@ from goldgap.cli.annotate import annotate
 from goldgap.cli.check import check
 from goldgap.cli.compare import compare
 from goldgap.cli.convert import convert
+from goldgap.cli.datasets import datasets
 from goldgap.cli.demo import demo
 from goldgap.cli.diagnose import app as diagnose
 from goldgap.cli.evaluate import evaluate
 from goldgap.cli.mask import mask
 from goldgap.cli.methods import methods
 from goldgap.cli.predict import predict
+from goldgap.cli.reproduce import reproduce
 from goldgap.cli.suspects import suspects
 from goldgap.cli.train import train
 from goldgap.core.errors import GoldgapError
@@ -33,6 +35,8 @@ app = typer.Typer(
 for command in (annotate, check, convert, mask, train, predict, suspects, evaluate, compare, methods, demo):
     app.command()(command)
 app.add_typer(diagnose, name="diagnose")
+for command in (reproduce, datasets):
+    app.command()(command)
 
 
 def _version(asked: bool) -> None:

@@ -87,7 +87,7 @@ def compare(
         folder.mkdir(parents=True, exist_ok=True)
     with held(store.unfinished), asked_to_stop() as asked:
         try:
-            result = contend(contest, data, store, watch=_watch, stopped=lambda: asked() > 0)
+            result = contend(contest, data, store, watch=watch_run, stopped=lambda: asked() > 0)
         except Stopped:
             out.print(f"stopped; the same command goes on from there: {output}", soft_wrap=True)
             raise typer.Exit(128 + asked()) from None
@@ -146,7 +146,7 @@ def _seeds(text: str) -> list[int]:
 
 
 @contextmanager
-def _watch(step: Step, recipe: Recipe, data: Data) -> Iterator[Observer]:
+def watch_run(step: Step, recipe: Recipe, data: Data) -> Iterator[Observer]:
     """A line for each run, and its progress unless it is kept already."""
     from goldgap.cli.show import out
     from goldgap.cli.watch import watching

@@ -37,10 +37,10 @@ class Contender:
         return recipe_for(self.method, *self.layers, {"seed": seed})
 
 
-def contender(text: str, *layers: Mapping[str, Any]) -> Contender:
+def contender(text: str, *layers: Mapping[str, Any], name: str | None = None) -> Contender:
     """`nrces`, or `nrces:policy=top-neg:loss.w=10`: a method and where it differs; `layers` hold for all contenders."""
     method, *pairs = text.split(":")
-    made = Contender(text, method, (*layers, parse_settings(pairs)))
+    made = Contender(name or text, method, (*layers, parse_settings(pairs)))
     _check(made)
     return made
 

@@ -298,6 +298,7 @@ INTERFACE: dict[str, str] = {
     f"--epochs --set --runs {READING}",
     "convert": f"IN OUT --to --to-scheme {READING}",
     "demo": "--output -o --epochs",
+    "datasets": "NAME --data",
     "diagnose": "",
     "diagnose sparsity": f"CORPUS --output -o --json {READING}",
     "diagnose guarantee": f"CORPUS --ratio --width --epochs --output -o --json {READING}",
@@ -311,6 +312,7 @@ INTERFACE: dict[str, str] = {
     "mask": f"CORPUS --output -o --drop --by --mode --seed {READING}",
     "methods": "--json",
     "predict": f"MODEL INPUT --output -o --min-prob {READING}",
+    "reproduce": "NAME --data --experiments --runs --seeds --full --encoder --set --output -o",
     "suspects": f"MODEL CORPUS --output -o --min-prob {READING}",
     "train": "--train --complete --dev --output -o --method --encoder --epochs --seed --set --recipe --resume --html "
     f"--record --follow {READING}",

@@ -1,0 +1,104 @@
+"""goldgap reproduce: a table of a paper with our numbers beside."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DATA = "GOLDGAP_DATA"
+DataFolder = Annotated[
+    Path | None, typer.Option("--data", help=f"Folder of the corpora; else the one that {DATA} names.")
+]
+
+
+def reproduce(
+    name: Annotated[str | None, typer.Argument(help="The experiment; left out, all are listed.")] = None,
+    data: DataFolder = None,
+    experiments: Annotated[Path, typer.Option(help="Folder of the experiments.")] = Path("experiments"),
+    runs: Annotated[Path | None, typer.Option(help="Folder that keeps the runs; else results in that folder.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="How many; else as the experiment says.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="The paper's corpora, settings and encoder.")] = False,
+    encoder: Annotated[
+        str | None, typer.Option(help="minilm, bilstm, a directory, or a name on the hub.", metavar="NAME|DIR")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of all rows. Repeatable.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the table here, as Markdown.")] = None,
+) -> None:
+    """Run a table of a paper at bench scale, and show our numbers beside the paper's.
+
+    Runs are kept; stopped at any point, the same command goes on where it was.
+
+    Example: goldgap reproduce 001-table-1 --data corpora
+    """
+    from goldgap.cli.compare import watch_run
+    from goldgap.cli.show import out, table
+    from goldgap.compare.reproduce import find_experiment
+    from goldgap.compare.reproduce import reproduce as run
+    from goldgap.compare.runs import Runs
+    from goldgap.core.files import check_target, write_atomic
+    from goldgap.report.experiment import experiment_markdown, experiment_rows
+    from goldgap.train.loop import Stopped
+    from goldgap.train.place import asked_to_stop, held
+    from goldgap.train.recipe import parse_settings
+
+    if name is None:
+        _list(experiments)
+        return
+    if output is not None:
+        check_target(output)
+    experiment = find_experiment(name, experiments)
+    chosen = encoder or (experiment.encoder if full else None)
+    shared = [
+        parse_settings(experiment.settings),
+        {} if chosen is None else {"encoder": {"name": chosen}},
+        parse_settings(settings or []),
+    ]
+    store = Runs(experiments / "results" if runs is None else runs)
+    store.folder.mkdir(parents=True, exist_ok=True)
+    with held(store.unfinished), asked_to_stop() as asked:
+        try:
+            results = run(
+                experiment,
+                data_folder(data),
+                store,
+                shared=shared,
+                full=full,
+                seeds=seeds,
+                watch=watch_run,
+                stopped=lambda: asked() > 0,
+            )
+        except Stopped:
+            out.print("stopped; the same command goes on from there")
+            raise typer.Exit(128 + asked()) from None
+    columns, rows = experiment_rows(results, experiment.score)
+    out.print(f"\n{experiment.paper} {experiment.table}: {experiment.title}", style="bold")
+    out.print(table(columns, rows))
+    out.print(f"claim: {experiment.claim}")
+    if output is not None:
+        with write_atomic(output) as handle:
+            handle.write(experiment_markdown(experiment.model_dump(), results))
+    if any(row["failed"] for one in results for part in one["conditions"] for row in part["contenders"]):
+        raise typer.Exit(1)
+
+
+def data_folder(given: Path | None) -> Path:
+    """The folder of corpora that was named."""
+    from goldgap.core.errors import ConfigError
+
+    named = given or (Path(os.environ[DATA]) if os.environ.get(DATA) else None)
+    if named is None:
+        raise ConfigError(f"no folder of corpora: name it with --data, or in {DATA}")
+    return named
+
+
+def _list(folder: Path) -> None:
+    from goldgap.cli.show import out, words_table
+    from goldgap.compare.reproduce import find_experiment
+
+    found = [(path.stem, find_experiment(path.stem, folder)) for path in sorted(folder.glob("*.toml"))]
+    out.print(words_table(("name", "what"), [(name, one.title) for name, one in found]))

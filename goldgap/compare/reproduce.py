@@ -1,0 +1,120 @@
+"""The tables of the papers: what to run for each, and our numbers beside theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from goldgap.compare.contest import Contest, Watch, compare, contender
+from goldgap.compare.datasets import Labels, read_dataset
+from goldgap.compare.runs import Runs
+from goldgap.core.config import Settings, read_toml
+from goldgap.core.errors import InputError
+
+
+class Row(Settings):
+    """One line of a table.
+
+    contender   what we run at bench scale: a method, with settings of its own if need be
+    full        what we run in the paper's setting, if that is another
+    paper       what the paper prints, by its corpus, as in "conll2003", "conll2003/distant" or "conll2003/0.7"
+    """
+
+    name: str
+    contender: str
+    full: str = ""
+    paper: dict[str, float] = Field(default_factory=dict)
+
+
+class Part(Settings):
+    """Corpora of a table, ours and the paper's, with the same damage.
+
+    whole   ours is not cut to bench scale
+    """
+
+    corpus: str
+    full: str
+    labels: Labels = "gold"
+    drop: list[float] = Field(default_factory=list)
+    whole: bool = False
+
+    def place(self, drop: float | None) -> str:
+        """What the paper's number is found under."""
+        labels = [] if self.labels == "gold" else [self.labels]
+        return "/".join([self.full, *labels, *([] if drop is None else [f"{drop:g}"])])
+
+
+class Experiment(Settings):
+    """A table of a paper.
+
+    claim       what the paper says of it
+    score       the set whose F1 it shows
+    baseline    the row that others are tested against
+    encoder     the paper's, for --full
+    settings    of all rows, as KEY=VALUE
+    """
+
+    paper: str
+    table: str
+    title: str
+    claim: str
+    score: Literal["test", "dev"] = "test"
+    baseline: str
+    seeds: int = Field(3, ge=1)
+    encoder: str = "bert-base-cased"
+    settings: list[str] = Field(default_factory=list)
+    parts: list[Part]
+    rows: list[Row]
+
+
+def find_experiment(name: str, folder: Path) -> Experiment:
+    """The experiment in a file, or with a name in the folder."""
+    path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
+    if not path.is_file():
+        known = ", ".join(sorted(file.stem for file in folder.glob("*.toml"))) or "none"
+        raise InputError(f"there is no experiment {name!r} in {folder}; known: {known}")
+    experiment = read_toml(Experiment, path)
+    names = [row.name for row in experiment.rows]
+    if experiment.baseline not in names:
+        raise InputError(f"the baseline {experiment.baseline!r} is not one of the rows {', '.join(names)}", path=path)
+    return experiment
+
+
+def reproduce(
+    experiment: Experiment,
+    folder: Path,
+    store: Runs,
+    *,
+    shared: list[dict[str, Any]],
+    full: bool = False,
+    seeds: int | None = None,
+    watch: Watch,
+    stopped: Callable[[], bool],
+) -> list[dict[str, Any]]:
+    """The comparison of each part; rows carry the paper's name and number.
+
+    folder   of the data
+    shared   settings of all rows, the outermost last
+    full     the paper's corpora and settings instead of bench scale
+    """
+    told = []
+    for part in experiment.parts:
+        corpus = part.full if full else part.corpus
+        data = read_dataset(corpus, folder, labels=part.labels, bench=not full and not part.whole)
+        texts = {row.name: (row.full or row.contender) if full else row.contender for row in experiment.rows}
+        contest = Contest(
+            [contender(text, *shared, name=name) for name, text in texts.items()],
+            list(range(seeds or experiment.seeds)),
+            experiment.baseline,
+            part.drop,
+        )
+        result = compare(contest, data, store, watch=watch, stopped=stopped)
+        for condition in result["conditions"]:
+            condition["place"] = part.place(condition["drop"])
+            for row, own in zip(condition["contenders"], experiment.rows, strict=True):
+                row["paper"] = own.paper.get(condition["place"])
+        told.append(result)
+    return told

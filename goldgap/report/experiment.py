@@ -1,0 +1,59 @@
+"""A table of a paper with our numbers beside, from plain values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from goldgap.report.comparison import comparison_markdown
+
+Values = Mapping[str, Any]
+
+
+def experiment_rows(results: Sequence[Values], score: str) -> tuple[list[str], list[list[str]]]:
+    """Columns and rows: our mean F1 with its deviation, the verdict against the baseline, and the paper's number.
+
+    score   "test" or "dev": the set whose F1 the paper shows
+    """
+    columns = [""]
+    rows: dict[str, list[str]] = {}
+    for condition in _conditions(results):
+        printed = any(row["paper"] is not None for row in condition["contenders"])
+        columns += [f"{condition['name']}: {score} F1", "verdict"] + (
+            [f"paper, {condition['place']}"] if printed else []
+        )
+        for row in condition["contenders"]:
+            paper = "-" if row["paper"] is None else f"{row['paper']:.2f}"
+            rows.setdefault(row["name"], [row["name"]]).extend([*_ours(row, score), *([paper] if printed else [])])
+    return columns, list(rows.values())
+
+
+def _conditions(results: Sequence[Values]) -> list[Values]:
+    return [condition for result in results for condition in result["conditions"]]
+
+
+def _ours(row: Values, score: str) -> list[str]:
+    if "f1" not in row:
+        return ["failed", ""]
+    if score == "dev":
+        return [f"{100 * row['dev_f1']:.2f}", ""]
+    spread = "" if row["sd"] is None else f" ({100 * row['sd']:.2f})"
+    against = row.get("against")
+    return [f"{100 * row['f1']:.2f}{spread}", against["verdict"] if against else "baseline"]
+
+
+def experiment_markdown(experiment: Values, results: Sequence[Values]) -> str:
+    """The table as Markdown, with what the paper claims; then every comparison that it was made of."""
+    columns, rows = experiment_rows(results, experiment["score"])
+    lines = [f"# {experiment['paper']} {experiment['table']}: {experiment['title']}", ""]
+    lines += [
+        f"Claim: {experiment['claim']}.",
+        "",
+        "Our F1 is the mean over seeds, with their deviation in brackets.",
+        "",
+    ]
+    lines += [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    parts = [re.sub("^#", "##", comparison_markdown(result), flags=re.MULTILINE) for result in results]
+    return "\n\n".join(["\n".join(lines), *parts])
