@@ -17,11 +17,13 @@ from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Entity
 from goldgap.core.errors import IntegrityError
 from goldgap.core.files import read_text, write_atomic
+from goldgap.core.notes import Notes
 from goldgap.evaluate.scores import evaluate
 from goldgap.recognizer import Recognizer
-from goldgap.train.data import fingerprint
+from goldgap.train.data import fingerprint, split
 from goldgap.train.loop import Observer
 from goldgap.train.recipe import Recipe
+from goldgap.train.resolve import resolved
 
 DECIDING = (
     "corpus/words.py",
@@ -189,7 +191,9 @@ def _found(document: Document) -> Found:
 
 
 def key_of(data: Data, recipe: Recipe) -> str:
-    deciding = [data.hashes, recipe.model_dump(mode="json"), code_hash()]
+    """A hash of all that decides a run: its data, its recipe with nothing left open, and the code."""
+    whole = resolved(recipe, split(recipe, data.train, data.dev, Notes()))
+    deciding = [data.hashes, whole.model_dump(mode="json"), code_hash()]
     return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:12]
 
 

@@ -17,15 +17,11 @@ from goldgap.core.errors import InputError
 from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
 from goldgap.corpus.jsonl import to_json
-from goldgap.decode import decoders
-from goldgap.distant.annotate import SOURCE as DICTIONARY
 from goldgap.encode.batch import Example, batch_order
 from goldgap.models.span_model import SpanModel
 from goldgap.models.states import Knowledge, States, states_of
-from goldgap.train.recipe import AUTO, Recipe, SelectOn, ratio_is_open
+from goldgap.train.recipe import Recipe, SelectOn
 
-RATIO, RATIO_ALONE = 0.2, 1.5
-"""What a policy's `ratio = auto` is: beside known negatives, and where it alone says what is not an entity."""
 HELD_OUT = 10
 """One document in so many becomes the dev set when none is given."""
 
@@ -84,31 +80,6 @@ def is_flat(corpus: Corpus) -> bool:
         if any(after.start < before.end for before, after in pairwise(entities)):
             return False
     return True
-
-
-def resolved(recipe: Recipe, parts: Split) -> Recipe:
-    """The recipe with nothing left open; wrong names are told here, not behind the first epoch."""
-    decode = recipe.decode
-    if decode.how == AUTO:
-        nested = recipe.model.several or not is_flat(parts.train)
-        decode = decode.model_copy(update={"how": "none" if nested else "greedy"})
-    policy = recipe.policy
-    if ratio_is_open(policy):
-        ratio = RATIO if _has_known_negatives(parts.train, recipe) else RATIO_ALONE
-        policy = policy.model_copy(update={"settings": {**policy.settings, "ratio": ratio}})
-    decoders.get(decode.how)
-    for label in decode.thresholds:
-        parts.train.labels.index(label)
-    return recipe.model_copy(update={"select_on": parts.select_on, "decode": decode, "policy": policy})
-
-
-def _has_known_negatives(corpus: Corpus, recipe: Recipe) -> bool:
-    """Whether anything says what is not an entity: a complete document, a reviewer, an annotation made by a person."""
-    people = recipe.train.certain_negatives and is_flat(corpus)
-    return any(
-        document.complete or document.rejected or (people and any(e.source != DICTIONARY for e in document.entities))
-        for document in corpus
-    )
 
 
 def describe(parts: Split) -> dict[str, str]:

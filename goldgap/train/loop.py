@@ -16,9 +16,10 @@ from goldgap.models.predict import predict
 from goldgap.models.span_model import SpanModel
 from goldgap.train.build import build
 from goldgap.train.checkpoint import Checkpoints, Metrics, RunState, contiguous, require_numbers, run_identity
-from goldgap.train.data import Plan, describe, prepare, resolved, split
+from goldgap.train.data import Plan, describe, prepare, split
 from goldgap.train.optimiser import make_optimiser
 from goldgap.train.recipe import Recipe
+from goldgap.train.resolve import resolved
 from goldgap.train.step import Stepper, Taken
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -82,6 +84,13 @@ def test_a_run_that_was_stopped_goes_on(kept: Runs, tiny_encoder: Path) -> None:
     assert (run.scores, run.metrics, run.predictions) == (whole.scores, whole.metrics, whole.predictions)
     assert seen == [0, 1, 2, 3, 4, 5]
     assert list((kept.folder / "unfinished").iterdir()) == []
+
+
+def test_the_key_follows_from_what_is_kept(kept: Runs, tiny_encoder: Path) -> None:
+    run = kept.get(data(), recipe(tiny_encoder))
+    deciding = json.dumps([run.data, run.recipe, run.code], sort_keys=True)
+    assert run.key == hashlib.sha256(deciding.encode()).hexdigest()[:12]
+    assert run.recipe["policy"]["settings"] == {"ratio": 0.2}  # not "auto"
 
 
 def test_the_key_is_that_of_data_and_recipe(tiny_encoder: Path) -> None:

@@ -14,8 +14,9 @@ from goldgap import Corpus, Document, Entity, Rejected
 from goldgap.core.errors import ConfigError, InputError
 from goldgap.core.notes import Notes
 from goldgap.train.build import build
-from goldgap.train.data import Plan, Split, describe, fingerprint, hold_out, is_flat, prepare, resolved, split
+from goldgap.train.data import Plan, Split, describe, fingerprint, hold_out, is_flat, prepare, split
 from goldgap.train.recipe import Recipe, recipe_for
+from goldgap.train.resolve import resolved
 from goldgap.unknown.uniform import Uniform
 
 SOME = Document("Ann met Bob", (Entity(0, 3, "PER"),))
