@@ -43,11 +43,14 @@ def test_words(text: str, expected: list[str]) -> None:
 @pytest.mark.parametrize("unit", ["a.", "1.", "a-", "a@", "'s", "1,2:", "#a", "a'", "http://", "é.", "é-1"])
 def test_time_grows_in_step_with_the_text(unit: str) -> None:
     def seconds(count: int) -> float:
-        start = time.process_time()
-        split_words(unit * count + "x")
-        return time.process_time() - start
+        times = []
+        for _ in range(4):  # the least of them is what the work takes, the rest is what else goes on
+            start = time.process_time()
+            split_words(unit * count + "x")
+            times.append(time.process_time() - start)
+        return min(times)
 
-    assert seconds(40_000) < 40 * max(seconds(2_000), 0.002), "twenty times the text must not take 400 times as long"
+    assert seconds(40_000) < 100 * seconds(2_000), "twenty times the text must not take 400 times as long"
 
 
 def test_a_document_with_tokens_keeps_them() -> None:
