@@ -168,19 +168,16 @@ def compare(
 def doubts(data: Data) -> Notes:
     """What makes scores on the test set say less than they seem to: texts that were trained on, types that were not."""
     notes = Notes()
-    trained = {document.text: document.id for document in data.train}
-    parts = {"dev": data.dev, "test": data.test}
-    for part, corpus in parts.items():
+    texts, labels, tested = {document.text for document in data.train}, data.train.labels, data.test.labels
+    for part, corpus in (("dev", data.dev), ("test", data.test)):
         for document in corpus or ():
-            if document.text in trained:
+            if document.text in texts:
                 notes.change(f"document of the {part} file that is also trained on", document.id)
-    for part, corpus in parts.items():
-        for document in corpus or ():
             for entity in document.entities:
-                if entity.label not in data.train.labels:
+                if entity.label not in labels:
                     notes.change(f"entity of the type {entity.label} in the {part} file, never trained on", document.id)
-    for label in data.train.labels:
-        if label not in data.test.labels:
+    for label in labels:
+        if label not in tested:
             notes.change(f"type {label} of the training files that the test file does not have")
     return notes
 

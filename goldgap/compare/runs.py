@@ -101,7 +101,7 @@ class Run:
 
     @property
     def dev_f1(self) -> float:
-        """Of the epoch that was kept."""
+        """The best that an evaluation gave; of the epoch that was kept, unless the last was kept whatever it gave."""
         return float(max(entry["f1"] for entry in self.metrics))
 
     def predicted(self, test: Corpus) -> Corpus:
