@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from goldgap.compare.runs import Data, Run, Runs
+from goldgap.compare.runs import Data, Run, Runs, late_entries, missampled_share
 from goldgap.core.corpus import Corpus
 from goldgap.core.errors import ConfigError
 from goldgap.core.notes import Notes
@@ -287,9 +287,8 @@ def _curve(runs: Sequence[Run]) -> list[dict[str, float]]:
 
 def _missampled(runs: Sequence[Run]) -> float | None:
     """Share of masked entities among the negatives of the last half of the evaluations; None if nothing was masked."""
-    late = [entry for run in runs for entry in run.metrics[len(run.metrics) // 2 :]]
-    missampled, kept = (sum(entry[name] for entry in late) for name in ("missampled", "kept"))
-    return missampled / kept if kept and any(entry["missampled"] for run in runs for entry in run.metrics) else None
+    masked = any(entry["missampled"] for run in runs for entry in run.metrics)
+    return missampled_share(late_entries(runs)) if masked else None
 
 
 def _judge(rows: Mapping[str, dict[str, Any]], counts: Mapping[str, list[list[Counts]]], baseline: str) -> None:

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goldgap.compare.runs import Run
+from goldgap.compare.runs import Run, late_entries, missampled_share
 from goldgap.compare.sampling import sample_epochs
 from goldgap.core.corpus import Corpus
 from goldgap.core.errors import InputError
@@ -128,12 +128,10 @@ def recorded_missampling(runs: Sequence[Run]) -> Diagnosis:
     groups = _by_method(runs)
     series, rows = [], []
     for name, group in groups.items():
-        points = []
-        for entries in zip(*(run.metrics for run in group), strict=False):
-            kept = sum(entry["kept"] for entry in entries)
-            points.append((entries[0]["epoch"], 100 * sum(entry["missampled"] for entry in entries) / max(kept, 1)))
-        late = [entry for run in group for entry in run.metrics[len(run.metrics) // 2 :]]
-        rate = 100 * sum(entry["missampled"] for entry in late) / max(sum(entry["kept"] for entry in late), 1)
+        together = zip(*(run.metrics for run in group), strict=False)
+        points = [(entries[0]["epoch"], 100 * missampled_share(entries)) for entries in together]
+        late = late_entries(group)
+        rate = 100 * missampled_share(late)
         effective = [entry["effective"] for entry in late if "effective" in entry]
         series.append(Series(name, points))
         rows.append(

@@ -7,7 +7,7 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -123,6 +123,17 @@ class Run:
             return cls(**json.loads(read_text(path)))
         except (ValueError, TypeError):
             raise IntegrityError("not a run that compare kept; remove it to train it again", path=path) from None
+
+
+def late_entries(runs: Iterable[Run]) -> list[dict[str, Any]]:
+    """The evaluations of the last half of each run."""
+    return [entry for run in runs for entry in run.metrics[len(run.metrics) // 2 :]]
+
+
+def missampled_share(entries: Sequence[Mapping[str, Any]]) -> float:
+    """Masked entities among the negatives that were trained on before these evaluations."""
+    missampled, kept = (int(sum(entry[name] for entry in entries)) for name in ("missampled", "kept"))
+    return missampled / max(kept, 1)
 
 
 class Runs(NamedTuple):
