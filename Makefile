@@ -2,6 +2,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# One process a core, one thread each: the tests of one file stay together, they share what they trained.
+PARALLEL := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 .PHONY: setup demo test test-fast check docs bench clean
 
@@ -17,10 +19,10 @@ demo: setup
 	$(BIN)/goldgap demo --output demo-output
 
 test: setup
-	$(BIN)/python -m pytest
+	$(PARALLEL)
 
 test-fast: setup
-	$(BIN)/python -m pytest -m "not slow"
+	$(PARALLEL) -m "not slow"
 
 check: setup
 	$(BIN)/ruff check .
