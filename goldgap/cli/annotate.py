@@ -30,6 +30,10 @@ def annotate(
         Path, typer.Option("--dictionary", "-d", help="LABEL<TAB>surface lines, or a folder of LABEL.txt.")
     ],
     output: Output,
+    phrases: Annotated[
+        Path | None,
+        typer.Option(help="All that could be an entity, one a line: what is none of it is known not to be one."),
+    ] = None,
     gold: Annotated[Path | None, typer.Option(help="The same documents, annotated: score the labels.")] = None,
     case: Annotated[
         CaseChoice, typer.Option(help="smart: short and all-upper entries exactly, others in any case.")
@@ -50,6 +54,7 @@ def annotate(
     from goldgap.distant.annotate import annotate as label
     from goldgap.distant.audit import audit
     from goldgap.distant.dictionary import Dictionary
+    from goldgap.distant.phrases import leave_open, read_phrases
     from goldgap.distant.rules import MatchRules
     from goldgap.evaluate.scores import evaluate
 
@@ -59,7 +64,8 @@ def annotate(
     rules = MatchRules(case=case.value, ambiguous=ambiguous.value, overlapping=overlapping, plurals=plurals)
     labelled = label(corpus, terms, rules)
     quality = evaluate(judge, labelled.corpus) if judge is not None else None
-    show_notes(labelled.corpus.write(output, strict=reading.strict), f"while writing {output}")
+    written = labelled.corpus if phrases is None else leave_open(labelled.corpus, read_phrases(phrases))
+    show_notes(written.write(output, strict=reading.strict), f"while writing {output}")
     if corpus.entity_count:
         out.print(f"{corpus.entity_count:,} annotations of the input were replaced")
     show_check(audit(labelled, terms))
@@ -67,3 +73,6 @@ def annotate(
         out.print()
         show_quality(quality)
     out.print(f"\n{labelled.corpus.entity_count:,} labels written to {output}", soft_wrap=True)
+    if phrases is not None:
+        places = sum(len(document.unknown) for document in written)
+        out.print(f"{places:,} places that could be an entity are unknown, all others are known not to be one")

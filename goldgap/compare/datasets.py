@@ -18,6 +18,7 @@ from goldgap.core.errors import ConfigError, InputError, IntegrityError
 from goldgap.core.files import sha256
 from goldgap.core.registry import unknown_name
 from goldgap.distant.annotate import SOURCE
+from goldgap.distant.phrases import leave_open, read_phrases
 
 BENCH = (1500, 500, 1000)
 """Training, dev and test sentences of bench scale."""
@@ -69,29 +70,36 @@ def dataset(name: str) -> Dataset:
     return registry()[name]
 
 
-def read_dataset(name: str, folder: Path, *, labels: Labels = "gold", bench: bool = True) -> Data:
+def read_dataset(
+    name: str, folder: Path, *, labels: Labels = "gold", phrases: bool = False, bench: bool = True
+) -> Data:
     """The corpus for runs; at bench scale, its first sentences.
 
-    labels   of people, of a dictionary (which carry their source), or complete ones of people and further sentences
-             with those of a dictionary
+    labels    of people, of a dictionary (which carry their source), or complete ones of people and further sentences
+              with those of a dictionary
+    phrases   the corpus has a list of all that could be an entity: elsewhere there is none
     """
     corpus = dataset(name)
     trained = {"gold": ["train"], "distant": ["distant"], "both": ["train", "distant"]}[labels]
     paths = {part: _checked(name, corpus, part, folder) for part in (*trained, "dev", "test")}
     read = {part: Corpus.read(path) for part, path in paths.items()}
+    if phrases:
+        paths["phrases"] = _checked(name, corpus, "phrases", folder)
     if "distant" in read:
         read["distant"] = read["distant"].map(_from_dictionary)
     train, dev, test = read[trained[0]], read["dev"], read["test"]
     if labels == "both":
         people = (document.replace(complete=True, id="") for document in train)
         train = Corpus([*people, *(document.replace(id="") for document in read["distant"])])
+    if phrases:
+        train = leave_open(train, read_phrases(paths["phrases"]))
     cut = bench and any(len(one) > most for one, most in zip((train, dev, test), BENCH, strict=True))
     if cut:
         train, dev, test = (Corpus(one.documents[:most]) for one, most in zip((train, dev, test), BENCH, strict=True))
     dev = Corpus(dev.documents[:MOST_DEV])
     files = {str(path.relative_to(folder)): sha256(path) for path in paths.values()}
-    called = [name, *([] if labels == "gold" else [labels]), *(["bench"] if cut else [])]
-    return Data("-".join(called), train, dev, test, files)
+    called = [name, *([] if labels == "gold" else [labels]), *(["phrases"] if phrases else [])]
+    return Data("-".join([*called, *(["bench"] if cut else [])]), train, dev, test, files)
 
 
 def _checked(name: str, corpus: Dataset, part: str, folder: Path) -> Path:

@@ -32,13 +32,15 @@ class Row(Settings):
 class Part(Settings):
     """Corpora of a table, ours and the paper's, with the same damage.
 
-    whole   ours is not cut to bench scale
+    phrases   what is outside of the corpus's list of phrases is known not to be an entity
+    whole     ours is not cut to bench scale
     """
 
     corpus: str
     full: str
     labels: Labels = "gold"
     drop: list[float] = Field(default_factory=list)
+    phrases: bool = False
     whole: bool = False
 
     def place(self, drop: float | None) -> str:
@@ -103,7 +105,8 @@ def reproduce(
     told = []
     for part in experiment.parts:
         corpus = part.full if full else part.corpus
-        data = read_dataset(corpus, folder, labels=part.labels, bench=not full and not part.whole)
+        bench = not full and not part.whole
+        data = read_dataset(corpus, folder, labels=part.labels, phrases=part.phrases, bench=bench)
         texts = {row.name: (row.full or row.contender) if full else row.contender for row in experiment.rows}
         contest = Contest(
             [contender(text, *shared, name=name) for name, text in texts.items()],

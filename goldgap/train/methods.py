@@ -79,6 +79,15 @@ METHODS: dict[str, Method] = {
             "train": {"encoder_rate": 5e-5, "batch_size": 16},
         },
     ),
+    "ignore": Method(
+        "leaves them alone, and learns from what is known",
+        "known negatives (annotate --phrases)",
+        "there is a list of all that could be an entity",
+        {
+            "policy": {"name": "fraction", "settings": {"share": 0.0}},
+            "loss": {"name": "cross-entropy", "settings": {"reduction": "sum"}},
+        },
+    ),
     "uniform-paper": Method(
         "uniform as in Li et al. 2021",
         "bert-base-cased, 40 epochs",

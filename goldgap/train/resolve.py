@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from goldgap.core.corpus import Corpus
+from goldgap.core.errors import InputError
 from goldgap.decode import decoders
 from goldgap.distant.annotate import SOURCE as DICTIONARY
 from goldgap.train.data import Split, is_flat
@@ -19,8 +20,14 @@ def resolved(recipe: Recipe, parts: Split) -> Recipe:
         nested = recipe.model.several or not is_flat(parts.train)
         decode = decode.model_copy(update={"how": "none" if nested else "greedy"})
     policy = recipe.policy
+    told = _has_known_negatives(parts.train, recipe)
+    if policy.name == "fraction" and policy.settings.get("share") == 0 and not told:
+        raise InputError(
+            "nothing says what is not an entity: all that is not annotated is unknown, and left alone; give complete "
+            "documents with --complete, phrases to goldgap annotate --phrases, or use the method uniform"
+        )
     if ratio_is_open(policy):
-        ratio = RATIO if _has_known_negatives(parts.train, recipe) else RATIO_ALONE
+        ratio = RATIO if told else RATIO_ALONE
         policy = policy.model_copy(update={"settings": {**policy.settings, "ratio": ratio}})
     decoders.get(decode.how)
     for label in decode.thresholds:
