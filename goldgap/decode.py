@@ -19,6 +19,7 @@ class Candidate(NamedTuple):
 
     score   its probability
     gain    log p(label) - log p(O): what `dp` adds up
+    rank    what comes first where candidates overlap; None: the likeliest
     """
 
     start: int
@@ -26,6 +27,7 @@ class Candidate(NamedTuple):
     label: int
     score: float
     gain: float
+    rank: float | None = None
 
 
 Decoder = Callable[[list[Candidate]], list[Candidate]]
@@ -45,8 +47,13 @@ def decode(
     """
     least = thresholds or {}
     passed = [item for item in candidates if item.score >= max(min_prob, least.get(item.label, 0.0))]
-    ranked = sorted(passed, key=lambda item: (-item.score, item.start, item.end, item.label, -item.gain))
+    ranked = sorted(passed, key=_rank)
     return sorted(decoders.get(how)(ranked), key=attrgetter("start", "end", "label"))
+
+
+def _rank(item: Candidate) -> tuple[float, int, int, int, float]:
+    first = item.score if item.rank is None else item.rank
+    return -first, item.start, item.end, item.label, -item.gain
 
 
 def _keep_all(ranked: list[Candidate]) -> list[Candidate]:

@@ -11,19 +11,21 @@ from typing import Any
 
 from goldgap.core.config import load, read_toml, to_toml
 from goldgap.core.corpus import Corpus
-from goldgap.core.document import Document, Entity
-from goldgap.core.errors import IntegrityError
+from goldgap.core.document import Document, Entity, label_problem
+from goldgap.core.errors import ConfigError, IntegrityError
 from goldgap.core.files import MANIFEST, commit_directory, read_text, verify_directory
 from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
+from goldgap.models.bi_encoder import BiEncoder
+from goldgap.models.model import Model
 from goldgap.models.predict import predict
-from goldgap.models.span_model import SpanModel
 from goldgap.models.states import Knowledge
 from goldgap.models.suspects import Suspect, suspects
 from goldgap.report.card import model_card
 from goldgap.train.build import rebuild
 from goldgap.train.checkpoint import Metrics, contiguous
 from goldgap.train.data import is_flat
+from goldgap.train.describe import texts_of
 from goldgap.train.loop import Observer, train
 from goldgap.train.recipe import Recipe, recipe_for
 
@@ -41,7 +43,7 @@ class Recognizer:
 
     def __init__(
         self,
-        model: SpanModel,
+        model: Model,
         recipe: Recipe,
         metrics: list[Metrics],
         card: str,
@@ -99,21 +101,34 @@ class Recognizer:
 
         notes   gets what could not be read whole
         """
-        options = self.recipe.decode
-        return predict(
-            self.model,
-            documents,
-            how=options.how,
-            min_prob=options.min_prob,
-            thresholds=options.thresholds,
-            notes=notes,
-        )
+        return predict(self.model, documents, notes=notes, **self.recipe.decode.model_dump())
 
     def with_decoding(self, **changes: Any) -> Recognizer:
         """The same model under other settings of decoding, e.g. min_prob=0.8."""
         settings = self.recipe.model_dump(mode="json", exclude_none=True)
         settings["decode"] |= changes
         return Recognizer(self.model, load(Recipe, settings), self.metrics, self.card, self.notes)
+
+    def with_types(self, **descriptions: str) -> Recognizer:
+        """The same model with further types, which it was never trained for, e.g. Vessel="ships and boats".
+
+        How well it finds them depends on how near they are to those it knows; docs/results.md has figures.
+        """
+        if not isinstance(self.model, BiEncoder) or self.recipe.bi_encoder.describe not in ("text", "name"):
+            raise ConfigError(
+                f"this model (method {self.recipe.method}) does not read what a type is, so it can have no further ones; "
+                "train one with the method binder"
+            )
+        for label, text in descriptions.items():
+            if problem := label_problem(label):
+                raise ConfigError(f"type {label!r}: {problem}")
+            if label in self.labels:
+                raise ConfigError(f"the model has a type {label} already; give the new one another name")
+            if not text.strip():
+                raise ConfigError(f"the description of {label} is empty: say in a sentence what it is")
+        texts = {label: texts_of([text], self.model.tokenizer) for label, text in descriptions.items()}
+        model = self.model.with_types(texts)
+        return Recognizer(model, self.recipe, self.metrics, self.card, self.notes)
 
     def suspects(self, corpus: Corpus, *, min_prob: float = 0.0) -> list[Suspect]:
         """Spans of a corpus that are unknown and that this model calls an entity: missing annotations, best first."""
@@ -133,8 +148,7 @@ class Recognizer:
 
         with commit_directory(Path(path)) as folder:
             save_file(contiguous(self.model.state_dict()), folder / WEIGHTS)
-            self.model.encoder.save_config(folder)
-            self.model.tokenizer.save_pretrained(folder)
+            self.model.save_config(folder)
             (folder / CARD).write_text(self.card, encoding="utf-8")
             (folder / "recipe.toml").write_text(to_toml(self.recipe), encoding="utf-8")
             (folder / "labels.json").write_text(json.dumps(list(self.labels)) + "\n", encoding="utf-8")

@@ -22,6 +22,14 @@ def predict(
     min_prob: Annotated[
         float | None, typer.Option(min=0, max=1, help="Least probability of an entity; else as the model was made.")
     ] = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--type",
+            metavar="NAME=TEXT",
+            help="Also look for this type, by what it is (binder). Repeatable.",
+        ),
+    ] = None,
     *,
     reading: Reading,
 ) -> None:
@@ -37,6 +45,8 @@ def predict(
     recognizer = Recognizer.load(model)
     if min_prob is not None:
         recognizer = recognizer.with_decoding(min_prob=min_prob)
+    if types:
+        recognizer = recognizer.with_types(**_types(types))
     read, lost = Notes(), Notes()
     counts = {"documents": 0, "entities": 0}
 
@@ -53,3 +63,19 @@ def predict(
     show_notes(lost, "while predicting")
     show_notes(written, f"while writing {output}")
     out.print(f"{counts['entities']:,} entities in {counts['documents']:,} documents: {output}", soft_wrap=True)
+
+
+def _types(pairs: list[str]) -> dict[str, str]:
+    """NAME=TEXT words as descriptions by name."""
+    from goldgap.core.errors import ConfigError
+
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, sign, text = pair.partition("=")
+        name = name.strip()
+        if not sign or not name:
+            raise ConfigError(f"--type {pair!r}: expected NAME=TEXT, as in Vessel='ships, boats and other craft'")
+        if name in found:
+            raise ConfigError(f"--type {name} was given twice; put both descriptions into one")
+        found[name] = text
+    return found

@@ -37,6 +37,9 @@ def train(
         typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as in policy.ratio=0.1. Repeatable."),
     ] = None,
     recipe: Annotated[Path | None, typer.Option(help="A TOML file of settings, as the recipe.toml of a model.")] = None,
+    types: Annotated[
+        Path | None, typer.Option(help='A TOML file that says what each type is, for binder: PER = "names of people".')
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     html: Html = None,
     record: Annotated[
@@ -62,7 +65,7 @@ def train(
             check_target(written)
     if follow is not None and record is None:
         raise ConfigError("--follow is for the record: name its file with --record")
-    resolved = _recipe(recipe, method, encoder, epochs, seed, settings or [])
+    resolved = _recipe(recipe, types, method, encoder, epochs, seed, settings or [])
     corpus = reading.read_training(files, complete or [])
     judge = reading.read(dev) if dev is not None else None
     followed = reading.read(follow) if follow is not None else None
@@ -139,12 +142,18 @@ def _page(model: Recognizer, corpus: Corpus, output: Path, read: list[Path]) -> 
 
 
 def _recipe(
-    path: Path | None, method: str | None, encoder: str | None, epochs: int | None, seed: int | None, pairs: list[str]
+    path: Path | None,
+    types: Path | None,
+    method: str | None,
+    encoder: str | None,
+    epochs: int | None,
+    seed: int | None,
+    pairs: list[str],
 ) -> Any:
     """The recipe of the call: the method's, then the file's, then the options', then --set."""
     from goldgap.core.config import toml_values
     from goldgap.core.errors import ConfigError
-    from goldgap.train.recipe import parse_settings, recipe_for
+    from goldgap.train.recipe import parse_settings, read_descriptions, recipe_for
 
     from_file = toml_values(path) if path is not None else {}
     named = from_file.get("method")
@@ -155,4 +164,5 @@ def _recipe(
         **({"train": {"epochs": epochs}} if epochs is not None else {}),
         **({"seed": seed} if seed is not None else {}),
     }
-    return recipe_for(method or named or "uniform", from_file, options, parse_settings(pairs), where=path)
+    described = read_descriptions(types) if types is not None else {}
+    return recipe_for(method or named or "uniform", from_file, described, options, parse_settings(pairs), where=path)

@@ -15,8 +15,8 @@ from goldgap.corpus.words import word_spans, words_of
 from goldgap.encode.batch import Example
 from goldgap.encode.windows import owned
 from goldgap.evaluate.scores import evaluate
+from goldgap.models.model import Model
 from goldgap.models.predict import BATCH_SIZE, predict
-from goldgap.models.span_model import SpanModel
 from goldgap.train.loop import Seen
 
 
@@ -79,14 +79,14 @@ def whole_truth(corpus: Corpus) -> Corpus:
     return corpus.map(lambda document: document.replace(entities=document.entities + document.dropped, dropped=()))
 
 
-def _scores(model: SpanModel, corpus: Corpus) -> dict[str, float]:
+def _scores(model: Model, corpus: Corpus) -> dict[str, float]:
     found = Corpus(predict(model, corpus))
     score = evaluate(whole_truth(corpus), found, samples=0).strict.micro
     return {"precision": score.precision, "recall": score.recall, "f1": score.f1}
 
 
 @torch.no_grad()
-def entity_probabilities(model: SpanModel, corpus: Corpus) -> list[float]:
+def entity_probabilities(model: Model, corpus: Corpus) -> list[float]:
     """1 - p(O) of each entity of the corpus, in order; 0 for those that the model cannot represent."""
     documents = corpus.documents
     places = [word_spans(words_of(d), [(e.start, e.end) for e in d.entities]) for d in documents]
@@ -98,9 +98,7 @@ def entity_probabilities(model: SpanModel, corpus: Corpus) -> list[float]:
         batch = model.batch(examples[at : at + BATCH_SIZE])
         scores = model(batch)
         widths = scores.valid.shape[1] // max(batch.first.shape[1], 1)
-        others = (
-            torch.logsumexp(scores.logits[..., 1:], -1) if not model.head.several else scores.logits[..., 1:].amax(-1)
-        )
+        others = torch.logsumexp(scores.logits[..., 1:], -1) if not model.several else scores.logits[..., 1:].amax(-1)
         entity = torch.sigmoid(others - scores.logits[..., 0])  # (batch, cell)
         for row, example in enumerate(batch.examples):
             for number, cell in _cells(example, places[example.document], widths):

@@ -92,15 +92,17 @@ class BiLSTMEncoder(nn.Module):
         count, width = batch.pieces.shape
         if count == 0 or width == 0:
             nothing = self.norm.weight.new_zeros(count, width, self.dimension)
-            return WordVectors(nothing, nothing)
+            return WordVectors(nothing, nothing, nothing.new_zeros(count, self.dimension))
         vectors = self.dropout(self._look_up(batch.pieces))  # (batch, word, size)
         lengths = batch.words.clamp(min=1).cpu()  # an example without words cannot be packed: one padding is read
         packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
         states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=width)
         states = self.norm(states)  # (batch, word, dimension)
+        inside = (torch.arange(width) < lengths[:, None]).to(states).unsqueeze(-1)  # (batch, word, 1)
+        whole = (states * inside).sum(1) / inside.sum(1)
         if self.shapes is not None:
             states = states + self.shapes(batch.shapes)
-        return WordVectors(states, states)
+        return WordVectors(states, states, whole)
 
     def _look_up(self, ids: Tensor) -> Tensor:
         """(batch, word) -> (batch, word, size)"""

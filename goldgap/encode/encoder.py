@@ -16,10 +16,15 @@ ENCODERS = (MINILM, BILSTM)
 
 
 class WordVectors(NamedTuple):
-    """The vector that stands for a word at the start of a span, and at its end.  (batch, word, dimension)"""
+    """The vector that stands for a word at the start of a span, and at its end, and one for the text as a whole.
+
+    start, end   (batch, word, dimension)
+    whole        (batch, dimension)
+    """
 
     start: Tensor
     end: Tensor
+    whole: Tensor
 
 
 class Encoder(Protocol):

@@ -73,7 +73,7 @@ class TransformerEncoder(nn.Module):
         if self.shapes is not None:
             shape = self.shapes(batch.shapes)  # (batch, word, dimension)
             start, end = start + shape, end + shape
-        return WordVectors(start, end)
+        return WordVectors(start, end, states[:, 0])
 
 
 def _gather(states: Tensor, index: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import torch
@@ -13,8 +13,8 @@ from goldgap.core.notes import Notes
 from goldgap.decode import Candidate, decode
 from goldgap.encode.batch import Batch, batch_order
 from goldgap.encode.windows import owned
-from goldgap.models.span import SpanScores
-from goldgap.models.span_model import SpanModel
+from goldgap.models.model import Model
+from goldgap.models.span import SpanScores, end_words
 
 TOGETHER = 512
 """Documents that are sorted by length together; memory does not grow beyond them."""
@@ -24,39 +24,53 @@ TOKEN_BUDGET = 2048
 
 
 def predict(
-    model: SpanModel,
+    model: Model,
     documents: Iterable[Document],
     *,
     how: str = "greedy",
     min_prob: float = 0.0,
     thresholds: Mapping[str, float] | None = None,
+    joint: bool = False,
+    rank_by: str = "similarity",
     notes: Notes | None = None,
 ) -> Iterator[Document]:
     """Each document with the entities that the model finds, in place of those it had.
 
     min_prob, thresholds   least probability of an entity, and of one with a certain type
+    joint, rank_by         of a bi-encoder: whether the ends of a span must pass their thresholds too, and what comes
+                           first where entities may not overlap, by similarity or by margin
     """
     least = {model.labels.index(label) + 1: value for label, value in (thresholds or {}).items()}
-    for document, found in candidates(model, documents, notes):
+    for document, found in candidates(model, documents, notes, joint=joint, rank_by=rank_by):
         chosen = decode(found, how, min_prob=min_prob, thresholds=least)
         entities = [Entity(c.start, c.end, model.labels.types[c.label - 1], c.score) for c in chosen]
         yield document.replace(entities=tuple(entities), complete=False, unknown=(), rejected=(), dropped=())
 
 
 def candidates(
-    model: SpanModel, documents: Iterable[Document], notes: Notes | None = None
+    model: Model,
+    documents: Iterable[Document],
+    notes: Notes | None = None,
+    *,
+    joint: bool = False,
+    rank_by: str = "similarity",
 ) -> Iterator[tuple[Document, list[Candidate]]]:
     """Each document with all spans that the model calls an entity, in characters; they may overlap."""
     stream = iter(documents)
     while chunk := list(islice(stream, TOGETHER)):
         found: list[list[Candidate]] = [[] for _ in chunk]
-        for own, document in _windows(model, chunk, notes):
-            found[document] += own
+        for batch, scores in scored(model, chunk, notes):
+            if joint:
+                scores = _with_ends(scores)
+            for own, document in _read_off(batch, scores, several=model.several, rank_by=rank_by):
+                found[document] += own
         yield from zip(chunk, found, strict=True)
 
 
-def _windows(model: SpanModel, documents: list[Document], notes: Notes | None) -> Iterator[tuple[list[Candidate], int]]:
-    """The candidates of each window, with the number of its document."""
+def scored(
+    model: Model, documents: Sequence[Document], notes: Notes | None = None
+) -> Iterator[tuple[Batch, SpanScores]]:
+    """The scores of all windows of some documents, batch by batch and by length."""
     examples = model.examples(documents, notes)
     lengths = [example.length for example in examples]
     was_training = model.training
@@ -66,13 +80,32 @@ def _windows(model: SpanModel, documents: list[Document], notes: Notes | None) -
             batch = model.batch([examples[index] for index in indices])
             with torch.no_grad():
                 scores = model(batch)
-            yield from _read_off(batch, scores, several=model.head.several)
+            yield batch, scores
     finally:
         model.train(was_training)
 
 
-def _read_off(batch: Batch, scores: SpanScores, *, several: bool) -> Iterator[tuple[list[Candidate], int]]:
+def _with_ends(scores: SpanScores) -> SpanScores:
+    """Without the types whose thresholds the first or the last word of a span does not pass (003 Algorithm 1)."""
+    similarity = scores.similarity
+    if similarity is None or similarity.thresholds is None:
+        return scores
+    words = similarity.start.shape[1]
+    widths = similarity.span.shape[1] // max(words, 1)
+    starts = similarity.start >= similarity.thresholds.start.unsqueeze(1)  # (batch, word, type)
+    ends = similarity.end >= similarity.thresholds.end.unsqueeze(1)
+    passed = (starts.unsqueeze(2) & ends[:, end_words(words, widths)]).flatten(1, 2)  # (batch, cell, type)
+    types = scores.logits[..., 1:].masked_fill(~passed, float("-inf"))
+    return scores._replace(logits=torch.cat([scores.logits[..., :1], types], -1))
+
+
+def _read_off(
+    batch: Batch, scores: SpanScores, *, several: bool, rank_by: str
+) -> Iterator[tuple[list[Candidate], int]]:
     """Spans whose best label is a type, or every type that is likelier than not where a span can have several."""
+    ranks = None
+    if scores.similarity is not None:
+        ranks = scores.similarity.span if rank_by == "similarity" else scores.logits[..., 1:]
     logits = scores.logits.float()  # (batch, cell, label)
     widths = scores.valid.shape[1] // max(batch.first.shape[1], 1)
     hit = scores.valid & ((logits[..., 1:] > logits[..., :1]).any(-1) if several else logits.argmax(-1) > 0)
@@ -87,10 +120,12 @@ def _read_off(batch: Batch, scores: SpanScores, *, several: bool) -> Iterator[tu
         log_p = torch.nn.functional.logsigmoid(gains) if several else torch.log_softmax(here, -1)[:, 1:]
         chosen = gains > 0 if several else torch.nn.functional.one_hot(gains.argmax(-1), gains.shape[1]).bool()
         at, types = chosen.nonzero(as_tuple=True)
-        columns = (cells[at], types, log_p[at, types], gains[at, types])
+        columns = [cells[at], types, log_p[at, types], gains[at, types]]
+        if ranks is not None:
+            columns.append(ranks[row, cells[at], types])
         found = []
-        for cell, kind, score, gain in zip(*(column.tolist() for column in columns), strict=True):
+        for cell, kind, score, gain, *rank in zip(*(column.tolist() for column in columns), strict=True):
             first, extra = divmod(cell, widths)
             start, end = example.words[first][0], example.words[first + extra][1]
-            found.append(Candidate(start, end, kind + 1, math.exp(score), gain))
+            found.append(Candidate(start, end, kind + 1, math.exp(score), gain, *rank))
         yield found, example.document

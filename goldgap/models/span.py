@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from goldgap.core.registry import Registry
 from goldgap.encode.encoder import WordVectors
+from goldgap.losses.contrastive import Similarity
 from goldgap.models.layers import grid, span_layers
 from goldgap.unknown.cells import DenseFeatures, Features
 
@@ -35,11 +36,13 @@ class SpanScores(NamedTuple):
     logits     (batch, cell, label), label 0 is O
     valid      (batch, cell): the span ends inside the sentence
     features   what a policy can compare spans by; None where nothing is trained
+    similarity what the logits of a bi-encoder were made of
     """
 
     logits: Tensor
     valid: Tensor
     features: Features | None
+    similarity: Similarity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,12 @@ def end_words(words: int, widths: int) -> Tensor:
     return (torch.arange(words)[:, None] + torch.arange(widths)[None]).clamp(max=max(words - 1, 0))
 
 
+def inside(words: Tensor, longest: int, widths: int) -> Tensor:
+    """Which spans end inside their sentence.  (batch,) -> (batch, cell)"""
+    reach = torch.arange(longest, device=words.device)[:, None] + torch.arange(widths, device=words.device)
+    return (reach[None] < words[:, None, None]).flatten(1)
+
+
 class PairHead(nn.Module):
     """One tanh layer over [start; end; start - end; start * end] (001).
 
@@ -103,7 +112,7 @@ class PairHead(nn.Module):
         self.label = nn.Linear(sizes.hidden, labels)
 
     def forward(self, vectors: WordVectors, widths: int) -> tuple[Tensor, Tensor]:
-        start, end = vectors
+        start, end = vectors.start, vectors.end
         last = end_words(start.shape[1], widths).to(start.device)  # (word, width)
         left, right = self.from_start(start), self.from_end(end)
         columns = [
@@ -153,15 +162,14 @@ class SpanHead(nn.Module):
         start = functional.dropout(vectors.start, self.dropout, self.training)
         end = start if vectors.end is vectors.start else functional.dropout(vectors.end, self.dropout, self.training)
         widths = self.max_width or max(start.shape[1], 1)
-        logits, hidden = self.head(WordVectors(start, end), widths)
+        logits, hidden = self.head(vectors._replace(start=start, end=end), widths)
         if self.several:
             logits = functional.pad(logits, (1, 0))
-        reach = torch.arange(start.shape[1], device=words.device)[:, None] + torch.arange(widths, device=words.device)
-        valid = reach[None] < words[:, None, None]  # (batch, word, width)
+        valid = inside(words, start.shape[1], widths)
         features: Features | None = None
         if self.features == "span":
             width = start.new_zeros(widths, 0) if self.head.width is None else self.head.width.weight
             features = SpanFeatures(start.detach(), end.detach(), width.detach())
         elif hidden is not None:
             features = DenseFeatures(hidden.detach().flatten(1, 2))
-        return SpanScores(logits.flatten(1, 2), valid.flatten(1), features)
+        return SpanScores(logits.flatten(1, 2), valid, features)

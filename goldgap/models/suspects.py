@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from goldgap.core.document import Document
 from goldgap.corpus.words import word_spans, words_of
 from goldgap.decode import Candidate, decode
+from goldgap.models.model import Model
 from goldgap.models.predict import candidates
-from goldgap.models.span_model import SpanModel
 from goldgap.models.states import Knowledge, open_types
 
 CONTEXT = 40
@@ -49,7 +49,7 @@ class Suspect(NamedTuple):
 
 
 def suspects(
-    model: SpanModel, documents: Iterable[Document], knowledge: Knowledge, *, how: str = "greedy", min_prob: float = 0.0
+    model: Model, documents: Iterable[Document], knowledge: Knowledge, *, how: str = "greedy", min_prob: float = 0.0
 ) -> list[Suspect]:
     """Unknown spans that the model calls an entity, by surface and type, best first.
 

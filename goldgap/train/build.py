@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,16 @@ from goldgap.corpus.words import words_of
 from goldgap.encode.bilstm import BiLSTMConfig, BiLSTMEncoder, new_bilstm, read_vectors
 from goldgap.encode.encoder import BILSTM, Encoder, load_tokenizer
 from goldgap.encode.transformer import TransformerEncoder, empty_transformer, load_transformer
+from goldgap.models.bi_encoder import BiEncoder, Shape, read_texts
+from goldgap.models.model import Model
 from goldgap.models.span import SpanHead
 from goldgap.models.span_model import SpanModel
+from goldgap.models.types import AtomicTypes, TypeReader, TypeText
+from goldgap.train.describe import SHOWN, type_texts
 from goldgap.train.recipe import EncoderSettings, Recipe
 
 
-def build(recipe: Recipe, corpus: Corpus) -> SpanModel:
+def build(recipe: Recipe, corpus: Corpus) -> Model:
     """A fresh model, whose new weights depend on the seed alone."""
     settings = recipe.encoder
     torch.manual_seed(recipe.seed)
@@ -31,10 +36,11 @@ def build(recipe: Recipe, corpus: Corpus) -> SpanModel:
         pretrained, tokenizer = load_transformer(settings.name)
         torch.manual_seed(recipe.seed)  # loading draws weights as well
         encoder = TransformerEncoder(pretrained, **_transformer(settings))
-    return _assemble(recipe, corpus.labels, encoder, tokenizer)
+    texts = type_texts(recipe, corpus, tokenizer) if _reads_types(recipe) else []
+    return _assemble(recipe, corpus.labels, encoder, tokenizer, texts)
 
 
-def rebuild(recipe: Recipe, labels: Labels, folder: Path) -> SpanModel:
+def rebuild(recipe: Recipe, labels: Labels, folder: Path) -> Model:
     """The model of a saved recipe, still without its weights."""
     tokenizer = load_tokenizer(folder)
     encoder: Encoder
@@ -42,11 +48,20 @@ def rebuild(recipe: Recipe, labels: Labels, folder: Path) -> SpanModel:
         encoder = BiLSTMEncoder(BiLSTMConfig.read(folder))
     else:
         encoder = TransformerEncoder(empty_transformer(folder), **_transformer(recipe.encoder))
-    return _assemble(recipe, labels, encoder, tokenizer)
+    return _assemble(recipe, labels, encoder, tokenizer, read_texts(folder) if _reads_types(recipe) else [])
 
 
-def _assemble(recipe: Recipe, labels: Labels, encoder: Encoder, tokenizer: Any) -> SpanModel:
-    settings = recipe.model
+def _reads_types(recipe: Recipe) -> bool:
+    return recipe.model.kind == "bi-encoder" and recipe.bi_encoder.describe != "atomic"
+
+
+def _assemble(recipe: Recipe, labels: Labels, encoder: Encoder, tokenizer: Any, texts: list[list[TypeText]]) -> Model:
+    """The model around an encoder; `texts` say what each type is, to a bi-encoder that reads them."""
+    settings, windows = recipe.model, {"overlap": recipe.train.overlap, "window": recipe.encoder.window}
+    if settings.kind == "bi-encoder":
+        return BiEncoder(
+            encoder, _types(recipe, labels, encoder, tokenizer, texts), labels, tokenizer, _shape(recipe), **windows
+        )
     head = SpanHead(
         encoder.dimension,
         len(labels) + 1,
@@ -58,7 +73,38 @@ def _assemble(recipe: Recipe, labels: Labels, encoder: Encoder, tokenizer: Any) 
         several=settings.several,
         features=settings.features,
     )
-    return SpanModel(encoder, head, labels, tokenizer, overlap=recipe.train.overlap, window=recipe.encoder.window)
+    return SpanModel(encoder, head, labels, tokenizer, **windows)
+
+
+def _types(
+    recipe: Recipe, labels: Labels, encoder: Any, tokenizer: Any, texts: list[list[TypeText]]
+) -> TypeReader | AtomicTypes:
+    options = recipe.bi_encoder
+    if not texts:
+        return AtomicTypes(len(labels), encoder.dimension)
+    return TypeReader(
+        encoder.model if options.share_encoders else copy.deepcopy(encoder.model),
+        texts,
+        padding=tokenizer.pad_token_id or 0,
+        shared=options.share_encoders,
+        draw=SHOWN if options.describe == "prototypes" else 0,
+        pooling=options.pooling,
+    )
+
+
+def _shape(recipe: Recipe) -> Shape:
+    model, own = recipe.model, recipe.bi_encoder
+    return Shape(
+        max_width=model.max_width,
+        train_all=own.train_all,
+        size=own.size,
+        width_size=model.width_size,
+        temperature=own.temperature,
+        dropout=model.dropout,
+        share_projections=own.share_projections,
+        thresholds=own.thresholds,
+        several=model.several,
+    )
 
 
 def _transformer(settings: EncoderSettings) -> dict[str, Any]:

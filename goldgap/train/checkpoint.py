@@ -19,7 +19,7 @@ from torch import Tensor
 from goldgap.core.errors import ConfigError, IntegrityError, RunError
 from goldgap.core.files import commit_directory, read_text, remove_stale, verify_directory
 from goldgap.core.notes import Notes
-from goldgap.models.span_model import SpanModel
+from goldgap.models.model import Model
 from goldgap.train.recipe import Recipe
 
 Metrics = dict[str, Any]
@@ -64,7 +64,7 @@ class Checkpoints:
     def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
         self.folder, self.identity = folder, dict(identity)
 
-    def save(self, state: RunState, model: SpanModel, optimiser: torch.optim.Optimizer) -> None:
+    def save(self, state: RunState, model: Model, optimiser: torch.optim.Optimizer) -> None:
         """Write a checkpoint, then remove all but the last few."""
         from safetensors.torch import save_file
 
@@ -85,7 +85,7 @@ class Checkpoints:
             if place not in kept:
                 shutil.rmtree(place)
 
-    def restore(self, model: SpanModel, optimiser: torch.optim.Optimizer, notes: Notes) -> RunState:
+    def restore(self, model: Model, optimiser: torch.optim.Optimizer, notes: Notes) -> RunState:
         """The newest checkpoint that is whole, put into model and optimiser; a fresh state when there is none."""
         from safetensors.torch import load_file
 
@@ -135,7 +135,7 @@ def run_identity(recipe: Recipe, data: Mapping[str, str]) -> dict[str, Any]:
     return flat
 
 
-def require_numbers(model: SpanModel, step: int) -> None:
+def require_numbers(model: Model, step: int) -> None:
     """Refuse weights that nothing can be learned from any more, before they take the place of good ones."""
     for name, parameter in model.named_parameters():
         if not bool(parameter.isfinite().all()):
@@ -146,7 +146,7 @@ def contiguous(weights: Mapping[str, Tensor]) -> Weights:
     return {name: tensor.detach().contiguous() for name, tensor in weights.items()}
 
 
-def _optimiser_tensors(model: SpanModel, optimiser: torch.optim.Optimizer) -> Weights:
+def _optimiser_tensors(model: Model, optimiser: torch.optim.Optimizer) -> Weights:
     """The state of each parameter, under the parameter's name."""
     tensors = {}
     for name, parameter in model.named_parameters():
@@ -155,7 +155,7 @@ def _optimiser_tensors(model: SpanModel, optimiser: torch.optim.Optimizer) -> We
     return tensors
 
 
-def _load_optimiser(model: SpanModel, optimiser: torch.optim.Optimizer, tensors: Weights) -> None:
+def _load_optimiser(model: Model, optimiser: torch.optim.Optimizer, tensors: Weights) -> None:
     parameters = dict(model.named_parameters())
     for combined, tensor in tensors.items():
         key, _, name = combined.partition(":")

@@ -18,7 +18,7 @@ from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
 from goldgap.corpus.jsonl import to_json
 from goldgap.encode.batch import Example, batch_order
-from goldgap.models.span_model import SpanModel
+from goldgap.models.model import Model
 from goldgap.models.states import Knowledge, States, states_of
 from goldgap.train.recipe import Recipe, SelectOn
 
@@ -110,13 +110,20 @@ class TrainingSet:
     states: list[States]
 
 
-def prepare(model: SpanModel, corpus: Corpus, recipe: Recipe, notes: Notes) -> TrainingSet:
+def prepare(model: Model, corpus: Corpus, recipe: Recipe, notes: Notes) -> TrainingSet:
     examples = model.examples(corpus.documents, notes)
-    settings = recipe.model
+    settings, is_bi = recipe.model, recipe.model.kind == "bi-encoder"
     knowledge = Knowledge(
-        model.labels, settings.max_width, is_flat(corpus), recipe.train.certain_negatives, settings.several
+        model.labels,
+        0 if is_bi and recipe.bi_encoder.train_all else settings.max_width,
+        is_flat(corpus),
+        recipe.train.certain_negatives,
+        several=settings.several or is_bi,  # it compares with each type on its own
     )
     states = [states_of(example, corpus[example.document], knowledge, notes) for example in examples]
+    if is_bi and recipe.bi_encoder.drop_empty:
+        full = [index for index, item in enumerate(states) if (item.labels > 0).any()]
+        examples, states = [examples[index] for index in full], [states[index] for index in full]
     if not any((item.labels > 0).any() for item in states):
         lost = "; ".join(notes.lines()) or "they cover no word"
         raise InputError(f"none of the {corpus.entity_count:,} entities in the training files can be learned: {lost}")

@@ -12,8 +12,8 @@ from goldgap.core.errors import GoldgapError
 from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
 from goldgap.evaluate.scores import evaluate
+from goldgap.models.model import Model
 from goldgap.models.predict import predict
-from goldgap.models.span_model import SpanModel
 from goldgap.train.build import build
 from goldgap.train.checkpoint import Checkpoints, Metrics, RunState, contiguous, require_numbers, run_identity
 from goldgap.train.data import Plan, describe, prepare, split
@@ -39,7 +39,7 @@ class Seen(NamedTuple):
     progress: Progress
     taken: Taken | None
     metrics: Metrics | None = None
-    model: SpanModel | None = None
+    model: Model | None = None
     passed_over: Notes | None = None
     left_out: Notes | None = None
 
@@ -51,7 +51,7 @@ Observer = Callable[[Seen], None]
 class Trained:
     """The chosen model of a run, its recipe with nothing left open, the metrics, and what could not be trained on."""
 
-    model: SpanModel
+    model: Model
     recipe: Recipe
     metrics: list[Metrics]
     best_step: int
@@ -115,7 +115,7 @@ class _Run:
 
     recipe: Recipe
     dev: Corpus | None
-    model: SpanModel
+    model: Model
     plan: Plan
     stepper: Stepper
     state: RunState
@@ -169,17 +169,17 @@ def _measure(state: RunState, plan: Plan) -> Metrics:
     return metrics
 
 
-def _score(model: SpanModel, recipe: Recipe, dev: Corpus, stop_if_asked: Callable[[], None]) -> Metrics:
+def _score(model: Model, recipe: Recipe, dev: Corpus, stop_if_asked: Callable[[], None]) -> Metrics:
+    model.fit_to(dev.documents)
     found = []
-    decode = recipe.decode
-    for document in predict(model, dev, how=decode.how, min_prob=decode.min_prob, thresholds=decode.thresholds):
+    for document in predict(model, dev, **recipe.decode.model_dump()):
         found.append(document)
         stop_if_asked()
     score = evaluate(dev, Corpus(found), samples=0).strict.micro
     return {"precision": score.precision, "recall": score.recall, "f1": score.f1}
 
 
-def _choose(state: RunState, metrics: Metrics, model: SpanModel, select_on: str | None) -> None:
+def _choose(state: RunState, metrics: Metrics, model: Model, select_on: str | None) -> None:
     """Note an evaluation, and keep the weights if they are the best so far."""
     state.metrics.append(metrics)
     state.evaluated, state.sums = state.step, {}

@@ -41,6 +41,11 @@ _CONCAT_PAPER: dict[str, Any] = {  # 000 and 004, on the entity model of PURE
     "train": {"epochs": 20, "batch_size": 16, "head_rate": 5e-4, "clip": 0.0, "certain_negatives": False},
 }
 
+_BINDER: dict[str, Any] = {
+    "model": {"kind": "bi-encoder", "dropout": 0.1},
+    "policy": {"name": "all"},
+    "loss": {"name": "contrastive"},
+}
 _FEW: dict[str, Any] = {"known_weight": 0.2}
 """Of methods that draw few negatives: those that are known, all around the entities, must not outweigh them."""
 
@@ -87,6 +92,18 @@ METHODS: dict[str, Method] = {
             "policy": {"name": "fraction", "settings": {"share": 0.0}},
             "loss": {"name": "cross-entropy", "settings": {"reduction": "sum"}},
         },
+    ),
+    "binder": Method(
+        "trains on all as negatives, of which none weighs much: spans and types as vectors, a threshold for each text",
+        "types that can be described",
+        "types mean something; entities are nested; labels are right where there are any",
+        _BINDER,
+    ),
+    "binder-top-neg": Method(
+        "binder with negatives that are similar to the known entities",
+        "as binder, and some entities in most batches",
+        "types mean something, and much is missing",
+        {**_BINDER, "policy": {"name": "top-neg"}},
     ),
     "uniform-paper": Method(
         "uniform as in Li et al. 2021",
@@ -135,6 +152,26 @@ METHODS: dict[str, Method] = {
             "loss": {"name": "nrces", "settings": {"w": 5.0}},
             "decode": _CONCAT_PAPER["decode"],
             "train": {**_CONCAT_PAPER["train"], "encoder_rate": 2e-5},
+        },
+    ),
+    "binder-paper": Method(
+        "binder as in Zhang et al. 2023",
+        "bert-base-uncased, 20 epochs",
+        "to compare with the paper",
+        {
+            "encoder": {"name": "bert-base-uncased", "shapes": False, "window": 128},
+            "model": {"kind": "bi-encoder", "max_width": 30, "width_size": 128, "dropout": 0.1},
+            "bi_encoder": {"train_all": True, "drop_empty": True},
+            "policy": {"name": "all"},
+            "loss": {"name": "contrastive"},
+            "train": {
+                "epochs": 20,
+                "batch_size": 8,
+                "encoder_rate": 3e-5,
+                "head_rate": 3e-5,
+                "overlap": 30,
+                "certain_negatives": False,
+            },
         },
     ),
 }

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import torch
 
-from goldgap.models.span_model import SpanModel
+from goldgap.models.model import Model
 from goldgap.train.recipe import TrainSettings
 
 
-def make_optimiser(model: SpanModel, options: TrainSettings) -> torch.optim.Optimizer:
+def make_optimiser(model: Model, options: TrainSettings) -> torch.optim.Optimizer:
     """Vectors and scalars (biases, normalisation) are not decayed."""
-    pretrained = {id(parameter) for parameter in model.encoder.pretrained()}
+    pretrained = {id(parameter) for parameter in model.pretrained()}
     groups: dict[tuple[float, float], list[torch.nn.Parameter]] = {}
     for parameter in model.parameters():
         if parameter.requires_grad:

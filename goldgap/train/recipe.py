@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from goldgap.core.config import Settings, load
+from goldgap.core.config import Settings, load, toml_values
 from goldgap.core.errors import ConfigError
 from goldgap.core.registry import Registry, unknown_name
 from goldgap.train.methods import METHODS
 
 if TYPE_CHECKING:  # torch comes with these: a recipe can be read, checked and written without it
     from goldgap.losses import Loss
+    from goldgap.losses.contrastive import Contrastive
     from goldgap.unknown import Policy
 
 Value = bool | int | float | str
@@ -52,12 +53,14 @@ class EncoderSettings(Settings):
 class ModelSettings(Settings):
     """How spans become scores.
 
+    kind        `span`: a classifier of spans; `bi-encoder`: spans and types in one space
     head        `concat` (start, end, width) or `pair` (start, end, their difference and product)
     max_width   words of the widest span that the model can find; 0: no limit (only the pair head)
     several     a span can have several types: one sigmoid a type instead of one softmax over all
     features    what policies compare spans by: the head's hidden layer, or the span vector itself
     """
 
+    kind: Literal["span", "bi-encoder"] = "span"
     head: str = "concat"
     max_width: int = Field(10, ge=0)
     hidden: int = Field(150, ge=1)
@@ -65,6 +68,45 @@ class ModelSettings(Settings):
     dropout: float = Field(0.2, ge=0, lt=1)
     several: bool = False
     features: Literal["ffnn", "span"] = "ffnn"
+
+
+class BiEncoderSettings(Settings):
+    """Of the bi-encoder alone.
+
+    size                the space that spans and types share
+    temperature         of the similarities at the beginning; it is learned
+    train_all           train on spans of any width, not on those up to max_width alone
+    share_encoders      one encoder reads texts and types, which halves the memory
+    share_projections   one projection for starts, ends and spans
+    thresholds          what a similarity has to pass: that of the text as a whole (dynamic), a number learned for each
+                        type (global), or one chosen on the dev set (dev)
+    describe            types are read from their descriptions (text) or names (name), from sentences that have one of
+                        them (prototypes), or learned without reading (atomic)
+    fallback            a type without a description is read by its name, or refused
+    pooling             the vector of a description: that of its first piece, or the mean of all
+    drop_empty          windows without an annotation are not trained on
+    """
+
+    size: int = Field(128, ge=1)
+    temperature: float = Field(0.07, gt=0)
+    train_all: bool = False
+    share_encoders: bool = False
+    share_projections: bool = False
+    thresholds: Literal["dynamic", "global", "dev"] = "dynamic"
+    describe: Literal["text", "name", "prototypes", "atomic"] = "text"
+    fallback: Literal["name", "refuse"] = "name"
+    pooling: Literal["first", "mean"] = "first"
+    drop_empty: bool = False
+
+
+class TypeSettings(Settings):
+    """What a type is, in words: one description, or several."""
+
+    description: str | list[str]
+
+    @property
+    def descriptions(self) -> list[str]:
+        return [self.description] if isinstance(self.description, str) else self.description
 
 
 class Chosen(Settings):
@@ -116,9 +158,14 @@ class DecodeSettings(Settings):
 
     how                    none (nested), greedy or dp; auto: greedy if no entities of the training files overlap
     min_prob, thresholds   least probability of an entity, and of one type's
+    joint                  of a bi-encoder: the ends of a span must pass their own thresholds too
+    rank_by                of a bi-encoder: what comes first where entities may not overlap, by the similarity with the
+                           type or by how far it is above the threshold
     """
 
     how: str = AUTO
+    joint: bool = False
+    rank_by: Literal["similarity", "margin"] = "similarity"
     min_prob: float = Field(0.0, ge=0, le=1)
     thresholds: dict[str, float] = Field(default_factory=dict)
 
@@ -128,6 +175,7 @@ class Recipe(Settings):
 
     select_on   what the best epoch is chosen on; left out: clean dev when a dev set is given, distant dev (a tenth of
                 the training documents, held out) when not; none: the last epoch is kept
+    types       what the types are, for a bi-encoder to read
     """
 
     method: str = "uniform"
@@ -135,6 +183,8 @@ class Recipe(Settings):
     select_on: SelectOn | None = None
     encoder: EncoderSettings = EncoderSettings()
     model: ModelSettings = ModelSettings()
+    bi_encoder: BiEncoderSettings = BiEncoderSettings()
+    types: dict[str, TypeSettings] = Field(default_factory=dict)
     policy: Chosen = Chosen(name="uniform")
     loss: Chosen = Chosen(name="cross-entropy")
     train: TrainSettings = TrainSettings()
@@ -146,10 +196,10 @@ class Recipe(Settings):
         made: Policy = _make(policies, "policy", self.policy)
         return made
 
-    def make_loss(self) -> Loss:
+    def make_loss(self) -> Loss | Contrastive:
         from goldgap.losses import losses
 
-        made: Loss = _make(losses, "loss", self.loss)
+        made: Loss | Contrastive = _make(losses, "loss", self.loss)
         return made
 
     def cautions(self) -> list[str]:
@@ -224,10 +274,38 @@ def _check(recipe: Recipe) -> None:
             f"model.max_width = {recipe.model.max_width}, but train.overlap = {recipe.train.overlap}: a span that two "
             "windows share only a part of would be lost; make the overlap at least as wide"
         )
-    if recipe.model.max_width == 0 and recipe.model.head != "pair":
+    is_bi = recipe.model.kind == "bi-encoder"
+    if recipe.loss.name == "contrastive" and not is_bi:
+        raise ConfigError("loss = contrastive: only a bi-encoder has types to be near; set model.kind=bi-encoder")
+    if is_bi and recipe.model.max_width == 0:
+        raise ConfigError("model.max_width = 0: a bi-encoder embeds widths, so it needs a largest one")
+    if is_bi and recipe.bi_encoder.train_all and recipe.policy.settings.get("score_mode") == "eval":
+        raise ConfigError(
+            "policy.score_mode = eval: a second pass scores no span wider than model.max_width, which "
+            "bi_encoder.train_all asks for"
+        )
+    if is_bi and recipe.encoder.name == "bilstm" and recipe.bi_encoder.describe != "atomic":
+        raise ConfigError(
+            "encoder.name = bilstm: it cannot read what a type is; set bi_encoder.describe=atomic, or use minilm"
+        )
+    for label, type_ in recipe.types.items():
+        if not type_.descriptions or not all(text.strip() for text in type_.descriptions):
+            raise ConfigError(f"types.{label}.description is empty: say in a sentence what {label} is")
+    if recipe.types and not is_bi:
+        raise ConfigError(f"types: the method {recipe.method} does not read what a type is; use binder")
+    if not is_bi and recipe.model.max_width == 0 and recipe.model.head != "pair":
         raise ConfigError(f"model.max_width = 0: the {recipe.model.head} head embeds widths, so it needs a largest one")
     if recipe.model.max_width == 0 and recipe.policy.name == "fraction":
         raise ConfigError("model.max_width = 0: the policy fraction numbers the spans, so it needs a largest width")
+
+
+def read_descriptions(path: Path) -> dict[str, Any]:
+    """Settings of types from a TOML file: `[PER]` with a description, or `PER = "..."`."""
+    values = toml_values(path)
+    types = {name: value if isinstance(value, dict) else {"description": value} for name, value in values.items()}
+    for value in types.values():
+        load(TypeSettings, value, where=path)
+    return {"types": types}
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:

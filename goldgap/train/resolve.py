@@ -7,6 +7,7 @@ from goldgap.core.errors import InputError
 from goldgap.decode import decoders
 from goldgap.distant.annotate import SOURCE as DICTIONARY
 from goldgap.train.data import Split, is_flat
+from goldgap.train.describe import described
 from goldgap.train.recipe import AUTO, Recipe, ratio_is_open
 
 RATIO, RATIO_ALONE = 0.2, 1.5
@@ -29,10 +30,15 @@ def resolved(recipe: Recipe, parts: Split) -> Recipe:
     if ratio_is_open(policy):
         ratio = RATIO if told else RATIO_ALONE
         policy = policy.model_copy(update={"settings": {**policy.settings, "ratio": ratio}})
+    types = recipe.types
+    if recipe.model.kind == "bi-encoder":
+        types = described(recipe, parts.train.labels)
+        if recipe.bi_encoder.thresholds == "dev" and parts.dev is None:
+            raise InputError("bi_encoder.thresholds = dev, but there is no dev set: name one with --dev")
     decoders.get(decode.how)
     for label in decode.thresholds:
         parts.train.labels.index(label)
-    return recipe.model_copy(update={"select_on": parts.select_on, "decode": decode, "policy": policy})
+    return recipe.model_copy(update={"select_on": parts.select_on, "decode": decode, "policy": policy, "types": types})
 
 
 def _has_known_negatives(corpus: Corpus, recipe: Recipe) -> bool:

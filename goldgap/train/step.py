@@ -14,9 +14,10 @@ from goldgap.core.progress import Progress
 from goldgap.encode.batch import Batch
 from goldgap.losses import Loss
 from goldgap.losses.base import reduce
+from goldgap.losses.contrastive import Contrastive
 from goldgap.losses.cross_entropy import partial_label
+from goldgap.models.model import Model
 from goldgap.models.span import SpanScores
-from goldgap.models.span_model import SpanModel
 from goldgap.models.states import BatchStates, stack
 from goldgap.train.data import TrainingSet
 from goldgap.train.optimiser import set_rates
@@ -44,10 +45,10 @@ class Taken(NamedTuple):
 class Stepper:
     """Everything that a step needs besides its number."""
 
-    model: SpanModel
+    model: Model
     optimiser: torch.optim.Optimizer
     policy: Policy
-    loss: Loss
+    loss: Loss | Contrastive
     recipe: Recipe
     data: TrainingSet
 
@@ -75,7 +76,7 @@ class Stepper:
             scores: SpanScores = self.model(batch)  # logits: (batch, cell, label)
         cells = self._cells(batch, scores, known)
         keep = self.policy(cells, progress, generator)  # (batch, cell)
-        loss = total_loss(scores.logits, known, keep, self.loss, self.recipe.train, progress)
+        loss = total_loss(scores, known, keep, self.loss, self.recipe.train, progress)
         if not torch.isfinite(loss):
             names = ", ".join(sorted({repr(self.data.names[example.document]) for example in batch.examples}))
             raise RunError(f"the loss is not a number at step {progress.step}; the batch holds the documents {names}")
@@ -100,9 +101,18 @@ class Stepper:
 
 
 def total_loss(
-    logits: Tensor, known: BatchStates, keep: Tensor, loss: Loss, options: TrainSettings, progress: Progress
+    scores: SpanScores,
+    known: BatchStates,
+    keep: Tensor,
+    loss: Loss | Contrastive,
+    options: TrainSettings,
+    progress: Progress,
 ) -> Tensor:
     """Entities, known negatives and the unknown cells that the policy keeps; partly known cells by what is possible."""
+    if isinstance(loss, Contrastive):
+        assert scores.similarity is not None and known.types is not None, "a recipe pairs it with a bi-encoder"
+        return loss(scores.similarity, known.types, known.unknown, keep)
+    logits = scores.logits
     if known.types is not None:
         return _by_type(logits, known.types, keep, loss, options, progress)
     rows = (known.labels > 0) | known.negative | keep
