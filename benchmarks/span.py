@@ -213,7 +213,8 @@ def head_figures(widths: int, repeats: int) -> dict[str, float]:
 
 def _head_work(name: str, widths: int) -> Callable[[], object]:
     torch.manual_seed(0)
-    vectors = WordVectors(*(torch.randn(SENTENCES, WORDS, DIMENSION, requires_grad=True) for _ in range(2)))
+    start, end = (torch.randn(SENTENCES, WORDS, DIMENSION, requires_grad=True) for _ in range(2))
+    vectors = WordVectors(start, end, torch.randn(SENTENCES, DIMENSION))
     words = torch.full((SENTENCES,), WORDS)
     factored, gathered = SpanHead(DIMENSION, 5, max_width=widths), GatheredHead(widths)
 

@@ -116,8 +116,8 @@ class Recognizer:
         """
         if not isinstance(self.model, BiEncoder) or self.recipe.bi_encoder.describe not in ("text", "name"):
             raise ConfigError(
-                f"this model (method {self.recipe.method}) does not read what a type is, so it can have no further ones; "
-                "train one with the method binder"
+                f"this model (method {self.recipe.method}) does not read what a type is, so it can have no further "
+                "ones; train one with the method binder"
             )
         for label, text in descriptions.items():
             if problem := label_problem(label):

@@ -38,7 +38,7 @@ def train(
     ] = None,
     recipe: Annotated[Path | None, typer.Option(help="A TOML file of settings, as the recipe.toml of a model.")] = None,
     types: Annotated[
-        Path | None, typer.Option(help='A TOML file that says what each type is, for binder: PER = "names of people".')
+        Path | None, typer.Option(help="A TOML file that says what the types are (binder): PER = 'names of people'.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     html: Html = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from torch import Tensor
 
@@ -20,7 +20,8 @@ class Loss(Protocol):
         """(row, label), (row,), (row,) -> scalar; 0 without rows. Label 0 is O."""
 
 
-losses: Registry[Callable[..., Loss]] = Registry("loss")
+losses: Registry[Callable[..., Any]] = Registry("loss")
+"""Those that are a Loss, and the contrastive one, which looks at whole texts."""
 
 
 def reduce(values: Tensor, reduction: Reduction, weights: Tensor | None = None) -> Tensor:

@@ -104,10 +104,10 @@ class BiEncoder(Model):
         self.types: Any = types
         self.shape, self.several = shape, shape.several
         dimension, size = encoder.dimension, shape.size
-        names = ("all",) if shape.share_projections else Sides._fields
-        self.of_types = nn.ModuleDict({name: nn.Linear(dimension, size) for name in names})
-        names = ("all",) if shape.share_projections else ("start", "end", "span_start", "span_end")
-        self.of_words = nn.ModuleDict({name: nn.Linear(dimension, size) for name in names})
+        shared = shape.share_projections
+        sides, ends = (("all",), ("all",)) if shared else (Sides._fields, ("start", "end", "span_start", "span_end"))
+        self.of_types = nn.ModuleDict({name: nn.Linear(dimension, size) for name in sides})
+        self.of_words = nn.ModuleDict({name: nn.Linear(dimension, size) for name in ends})
         self.width = nn.Embedding(shape.max_width + 1, shape.width_size)  # the last: all that are wider
         self.of_width = nn.Linear(shape.width_size, size, bias=False)
         self.temperature = nn.Parameter(torch.full((3,), math.log(1 / shape.temperature)))
@@ -115,7 +115,7 @@ class BiEncoder(Model):
         self.register_buffer("chosen", torch.zeros(len(labels)) if shape.thresholds == "dev" else None)
         self.chosen: Tensor | None
         self._known: Sides | None = None
-        self.register_load_state_dict_post_hook(lambda model, _: model.forget())
+        self.register_load_state_dict_post_hook(lambda model, _: model.forget())  # type: ignore[no-untyped-call]
 
     def forward(self, batch: Batch) -> SpanScores:
         vectors, types = self.encoder(batch), self._sides()

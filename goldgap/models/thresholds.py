@@ -1,4 +1,4 @@
-"""Thresholds chosen behind the training: for each type, the similarity above which spans have the best F1 (003 Table 6)."""
+"""Thresholds chosen on a dev set: for each type, the similarity above which spans have the best F1 (003 Table 6)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ def best_thresholds(model: Model, documents: Sequence[Document]) -> Tensor:
             mine = owned(example.windows, example.index, widths)  # (word, width)
             gold = torch.zeros(*mine.shape, len(model.labels), dtype=torch.bool)
             entities = documents[example.document].entities
-            for entity, span in zip(
-                entities, word_spans(example.words, [(e.start, e.end) for e in entities]), strict=True
-            ):
+            spans = word_spans(example.words, [(entity.start, entity.end) for entity in entities])
+            for entity, span in zip(entities, spans, strict=True):
                 if span is not None and span[1] - span[0] <= widths and entity.label in model.labels:
                     gold[span[0], span[1] - span[0] - 1, model.labels.index(entity.label)] = True
             cells = mine.flatten()

@@ -90,7 +90,7 @@ def type_texts(recipe: Recipe, corpus: Corpus, tokenizer: Any) -> list[list[Type
 
 
 def _prototypes(corpus: Corpus, tokenizer: Any, seed: int) -> list[list[TypeText]]:
-    """Sentences with a mention between two markers; the vector of the first marker stands for the type (003 Table 5)."""
+    """Sentences with a mention between two markers; that of the first marker stands for the type (003 Table 5)."""
     if tokenizer.mask_token_id is None:
         raise InputError("the tokenizer has no mask piece to mark a mention with: set bi_encoder.describe=text")
     mentions: dict[str, list[tuple[Document, Entity]]] = {label: [] for label in corpus.labels}

@@ -110,7 +110,8 @@ def total_loss(
 ) -> Tensor:
     """Entities, known negatives and the unknown cells that the policy keeps; partly known cells by what is possible."""
     if isinstance(loss, Contrastive):
-        assert scores.similarity is not None and known.types is not None, "a recipe pairs it with a bi-encoder"
+        assert scores.similarity is not None, "a recipe pairs this loss with a bi-encoder"
+        assert known.types is not None, "and its states are by type"
         return loss(scores.similarity, known.types, known.unknown, keep)
     logits = scores.logits
     if known.types is not None:

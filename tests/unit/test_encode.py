@@ -193,7 +193,7 @@ def vectors(loaded: tuple[nn.Module, Any], texts: list[str]) -> list[WordVectors
     encoder = TransformerEncoder(model).eval()
     with torch.no_grad():
         out = encoder(batch)
-    return [WordVectors(out.start[i, :n], out.end[i, :n]) for i, n in enumerate(batch.words.tolist())]
+    return [WordVectors(out.start[i, :n], out.end[i, :n], out.whole[i]) for i, n in enumerate(batch.words.tolist())]
 
 
 def test_alone_in_a_batch_and_padded_give_the_same_vectors(loaded: tuple[nn.Module, Any]) -> None:

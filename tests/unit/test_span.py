@@ -15,7 +15,9 @@ D, WORDS, WIDTHS, LABELS = 6, 5, 3, 4
 
 def inputs(batch: int = 2) -> tuple[WordVectors, Tensor]:
     torch.manual_seed(0)
-    return WordVectors(torch.randn(batch, WORDS, D), torch.randn(batch, WORDS, D)), torch.tensor([WORDS, 3])
+    return WordVectors(torch.randn(batch, WORDS, D), torch.randn(batch, WORDS, D), torch.randn(batch, D)), torch.tensor(
+        [WORDS, 3]
+    )
 
 
 def literal_concat(head: ConcatHead, start: Tensor, end: Tensor, width: int) -> Tensor:
@@ -167,5 +169,7 @@ def test_features_carry_no_gradient_and_follow_the_option() -> None:
 
 def test_an_empty_batch_passes() -> None:
     head = SpanHead(D, LABELS, max_width=WIDTHS)
-    scores = head(WordVectors(torch.zeros(0, 0, D), torch.zeros(0, 0, D)), torch.zeros(0, dtype=torch.long))
+    scores = head(
+        WordVectors(torch.zeros(0, 0, D), torch.zeros(0, 0, D), torch.zeros(0, D)), torch.zeros(0, dtype=torch.long)
+    )
     assert scores.logits.shape == (0, 0, LABELS)
