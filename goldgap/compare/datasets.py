@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -36,11 +37,15 @@ class File(Settings):
 
 
 class Dataset(Settings):
-    """A corpus: where it comes from, what to know of it, its files by part."""
+    """A corpus: where it comes from, what to know of it, its files by part.
+
+    types   those that are read of it; left out: all
+    """
 
     what: str
     source: str
     licence: str
+    types: list[str] = Field(default_factory=list)
     traps: list[str] = Field(default_factory=list)
     files: dict[str, File]
 
@@ -71,18 +76,19 @@ def dataset(name: str) -> Dataset:
 
 
 def read_dataset(
-    name: str, folder: Path, *, labels: Labels = "gold", phrases: bool = False, bench: bool = True
+    name: str, folder: Path, *, labels: Labels = "gold", phrases: bool = False, bench: bool = True, first: int = 0
 ) -> Data:
     """The corpus for runs; at bench scale, its first sentences.
 
     labels    of people, of a dictionary (which carry their source), or complete ones of people and further sentences
               with those of a dictionary
     phrases   the corpus has a list of all that could be an entity: elsewhere there is none
+    first     training sentences, where it is not at bench scale; 0: all
     """
     corpus = dataset(name)
     trained = {"gold": ["train"], "distant": ["distant"], "both": ["train", "distant"]}[labels]
     paths = {part: _checked(name, corpus, part, folder) for part in (*trained, "dev", "test")}
-    read = {part: Corpus.read(path) for part, path in paths.items()}
+    read = {part: Corpus.read(path).map(_only(corpus.types)) for part, path in paths.items()}
     if phrases:
         paths["phrases"] = _checked(name, corpus, "phrases", folder)
     if "distant" in read:
@@ -96,10 +102,22 @@ def read_dataset(
     cut = bench and any(len(one) > most for one, most in zip((train, dev, test), BENCH, strict=True))
     if cut:
         train, dev, test = (Corpus(one.documents[:most]) for one, most in zip((train, dev, test), BENCH, strict=True))
+    elif first:
+        train = Corpus(train.documents[:first])
     dev = Corpus(dev.documents[:MOST_DEV])
     files = {str(path.relative_to(folder)): sha256(path) for path in paths.values()}
     called = [name, *([] if labels == "gold" else [labels]), *(["phrases"] if phrases else [])]
-    return Data("-".join([*called, *(["bench"] if cut else [])]), train, dev, test, files)
+    scale = ["bench"] if cut else [f"first-{first}"] if first else []
+    return Data("-".join([*called, *scale]), train, dev, test, files)
+
+
+def _only(types: list[str]) -> Callable[[Document], Document]:
+    """Documents with the entities of these types alone; all, if there is none."""
+
+    def keep(document: Document) -> Document:
+        return document.replace(entities=tuple(entity for entity in document.entities if entity.label in types))
+
+    return keep if types else lambda document: document
 
 
 def _checked(name: str, corpus: Dataset, part: str, folder: Path) -> Path:

@@ -34,6 +34,7 @@ class Part(Settings):
 
     phrases   what is outside of the corpus's list of phrases is known not to be an entity
     whole     ours is not cut to bench scale
+    first     training sentences of a whole one; left out: all
     """
 
     corpus: str
@@ -42,6 +43,7 @@ class Part(Settings):
     drop: list[float] = Field(default_factory=list)
     phrases: bool = False
     whole: bool = False
+    first: int = 0
 
     def place(self, drop: float | None) -> str:
         """What the paper's number is found under."""
@@ -106,7 +108,8 @@ def reproduce(
     for part in experiment.parts:
         corpus = part.full if full else part.corpus
         bench = not full and not part.whole
-        data = read_dataset(corpus, folder, labels=part.labels, phrases=part.phrases, bench=bench)
+        first = 0 if full else part.first
+        data = read_dataset(corpus, folder, labels=part.labels, phrases=part.phrases, bench=bench, first=first)
         texts = {row.name: (row.full or row.contender) if full else row.contender for row in experiment.rows}
         contest = Contest(
             [contender(text, *shared, name=name) for name, text in texts.items()],
