@@ -169,6 +169,33 @@ def threshold(
     _tell(thresholds(truth, predictions_of(predictions, truth, reading).corpus), output, as_json)
 
 
+@app.command()
+@with_reading
+def similarity(
+    gold: Annotated[Path, typer.Argument(help="The true annotations.")],
+    model: Annotated[Path, typer.Argument(help="A model of the method binder.")],
+    label: Annotated[str | None, typer.Option("--type", help="Draw this type; else the most frequent one.")] = None,
+    output: Picture = None,
+    as_json: AsJson = False,
+    *,
+    reading: Reading,
+) -> None:
+    """How similar entities, other spans and whole texts are to each type: what the thresholds of binder do.
+
+    Example: goldgap diagnose similarity test.conll model --type PER -o similarity.svg
+    """
+    from collections import Counter
+
+    from goldgap import Recognizer
+    from goldgap.compare.similarity import similarities, similarity_densities
+
+    truth, recognizer = reading.read(gold), Recognizer.load(model)
+    counts = Counter(entity.label for document in truth for entity in document.entities)
+    chosen = label if label is not None else max(recognizer.labels, key=lambda name: counts[name])
+    recognizer.labels.index(chosen)
+    _tell(similarity_densities(similarities(recognizer, truth), chosen), output, as_json)
+
+
 def _runs(paths: list[Path]) -> list[Run]:
     from goldgap.compare.runs import Run
 

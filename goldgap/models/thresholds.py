@@ -9,7 +9,9 @@ import torch
 from torch import Tensor
 
 from goldgap.core.document import Document
+from goldgap.core.labels import Labels
 from goldgap.corpus.words import word_spans
+from goldgap.encode.batch import Example
 from goldgap.encode.windows import owned
 from goldgap.models.model import Model
 from goldgap.models.predict import scored
@@ -23,21 +25,25 @@ def best_thresholds(model: Model, documents: Sequence[Document]) -> Tensor:
         assert found.similarity is not None, "only a bi-encoder has thresholds"
         widths = found.similarity.span.shape[1] // max(batch.first.shape[1], 1)
         for row, example in enumerate(batch.examples):
-            mine = owned(example.windows, example.index, widths)  # (word, width)
-            gold = torch.zeros(*mine.shape, len(model.labels), dtype=torch.bool)
-            entities = documents[example.document].entities
-            spans = word_spans(example.words, [(entity.start, entity.end) for entity in entities])
-            for entity, span in zip(entities, spans, strict=True):
-                if span is not None and span[1] - span[0] <= widths and entity.label in model.labels:
-                    gold[span[0], span[1] - span[0] - 1, model.labels.index(entity.label)] = True
-            cells = mine.flatten()
+            cells, gold = gold_cells(example, documents[example.document], model.labels, widths)
             scores.append(found.similarity.span[row, : len(cells)][cells])
-            hits.append(gold.flatten(0, 1)[cells])
+            hits.append(gold[cells])
     wanted = Counter(entity.label for document in documents for entity in document.entities)
     if not scores:
         return torch.zeros(len(model.labels))
     columns = zip(torch.cat(scores).T, torch.cat(hits).T, model.labels, strict=True)
     return torch.stack([_best(own, gold, wanted[label]) for own, gold, label in columns])
+
+
+def gold_cells(example: Example, document: Document, labels: Labels, widths: int) -> tuple[Tensor, Tensor]:
+    """The cells that a window has to score, and the types that each of its cells has.  -> (cell,), (cell, type)"""
+    mine = owned(example.windows, example.index, widths)  # (word, width)
+    gold = torch.zeros(*mine.shape, len(labels), dtype=torch.bool)
+    spans = word_spans(example.words, [(entity.start, entity.end) for entity in document.entities])
+    for entity, span in zip(document.entities, spans, strict=True):
+        if span is not None and span[1] - span[0] <= widths and entity.label in labels:
+            gold[span[0], span[1] - span[0] - 1, labels.index(entity.label)] = True
+    return mine.flatten(), gold.flatten(0, 1)
 
 
 def _best(scores: Tensor, gold: Tensor, wanted: int) -> Tensor:
