@@ -1,4 +1,4 @@
-"""Similarities of spans with the types of a bi-encoder: entities, others, and what they have to pass (003 Figs. 2, 3)."""
+"""Similarities of spans with the types of a bi-encoder, and what they have to pass (003 Figs. 2, 3)."""
 
 from __future__ import annotations
 
