@@ -25,6 +25,7 @@ from goldgap.demo import DEV, TRAIN
 from goldgap.encode.batch import Batch, batch_order
 from goldgap.encode.encoder import WordVectors
 from goldgap.encode.transformer import find_encoder
+from goldgap.models.model import Model
 from goldgap.models.predict import BATCH_SIZE, TOGETHER, TOKEN_BUDGET, predict
 from goldgap.models.span import SpanHead
 from goldgap.models.span_model import SpanModel
@@ -100,8 +101,9 @@ def _stock_steps(model: Any, optimiser: torch.optim.Optimizer, batches: list[Bat
 # Prediction
 
 
-def sober(model: SpanModel) -> SpanModel:
+def sober(model: Model) -> Model:
     """A model that calls about as few spans an entity as a trained one; an untrained one would most of them."""
+    assert isinstance(model, SpanModel)
     with torch.no_grad():
         model.head.head.label.bias[0] += 0.6
     return model.eval()
@@ -122,7 +124,7 @@ def prediction_ratio(corpus: Corpus, repeats: int) -> float:
     return times["ours"] / times["stock"]
 
 
-def _stock_entities(stock: Any, model: SpanModel, corpus: Corpus) -> list[list[tuple[int, int, int]]]:
+def _stock_entities(stock: Any, model: Model, corpus: Corpus) -> list[list[tuple[int, int, int]]]:
     """The same batches through the stock model; a tag for the first piece of each word, read as BIO."""
     examples = model.examples(corpus.documents)
     lengths = [example.length for example in examples]

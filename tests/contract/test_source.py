@@ -292,7 +292,8 @@ READING = (
     "--format --join --label-column --on-error --rule --scheme --separator --strict --token-column"  # of every reader
 )
 INTERFACE: dict[str, str] = {
-    "annotate": f"TEXT --dictionary -d --output -o --gold --case --ambiguous --overlapping --plurals {READING}",
+    "annotate": "TEXT --dictionary -d --output -o --gold --case --ambiguous --overlapping --phrases --plurals "
+    f"{READING}",
     "check": f"CORPUS OTHERS --dictionary -d --json {READING}",
     "compare": "--train --complete --dev --test --output -o --methods --seeds --baseline --drop --grid --encoder "
     f"--epochs --set --runs {READING}",
@@ -307,15 +308,16 @@ INTERFACE: dict[str, str] = {
     "diagnose epochs": "RUN... --output -o --json",
     "diagnose fit": "RECORD --output -o --json",
     "diagnose traces": f"SPANS RECORD... --output -o --json {READING}",
+    "diagnose similarity": f"GOLD MODEL --type --output -o --json {READING}",
     "diagnose threshold": f"GOLD PREDICTIONS|MODEL --output -o --json {READING}",
     "evaluate": f"GOLD PREDICTIONS|MODEL --against --html --json --samples --seed --train {READING}",
     "mask": f"CORPUS --output -o --drop --by --mode --seed {READING}",
     "methods": "--json",
-    "predict": f"MODEL INPUT --output -o --min-prob {READING}",
+    "predict": f"MODEL INPUT --output -o --min-prob --type {READING}",
     "reproduce": "NAME --data --experiments --runs --seeds --full --encoder --set --output -o",
     "suspects": f"MODEL CORPUS --output -o --min-prob {READING}",
-    "train": "--train --complete --dev --output -o --method --encoder --epochs --seed --set --recipe --resume --html "
-    f"--record --follow {READING}",
+    "train": "--train --complete --dev --output -o --method --encoder --epochs --seed --set --recipe --types --resume "
+    f"--html --record --follow {READING}",
 }
 
 

@@ -22,8 +22,9 @@ from goldgap.decode import Candidate, decode, decoders
 from goldgap.encode.batch import Batch
 from goldgap.encode.encoder import ENCODERS, MINILM
 from goldgap.losses import losses
+from goldgap.models.model import Model
 from goldgap.models.predict import predict
-from goldgap.models.span import HeadSizes, heads
+from goldgap.models.span import HeadSizes, SpanScores, heads
 from goldgap.models.span_model import SpanModel
 from goldgap.models.states import BatchStates
 from goldgap.train.build import build
@@ -65,12 +66,16 @@ def _with(variant: Any, name: str, value: Any) -> Callable[[], Any]:
     return lambda: variant(**{name: value})
 
 
-POLICIES, LOSSES = variants(policies), variants(losses)
+POLICIES, ALL_LOSSES = variants(policies), variants(losses)
+OF_TEXTS = ("contrastive",)
+"""Losses that look at whole texts in place of rows, and have tests of their own."""
+LOSSES = {name: made for name, made in ALL_LOSSES.items() if name.partition(",")[0] not in OF_TEXTS}
 
 
 def test_variants_are_made_of_every_setting_with_few_values() -> None:
     assert {name.partition(",")[0] for name in POLICIES} == set(policies)
     assert {"weighted", "weighted, max_over=all", "weighted, count=floor+1", "top-neg, pick=bottom"} <= set(POLICIES)
+    assert {name.partition(",")[0] for name in LOSSES} == set(losses) - set(OF_TEXTS)
     assert {"nrces, fractional=True", "nrces, sign=1", "nrces, parts=cs", "gce, reduction=sum"} <= set(LOSSES)
 
 
@@ -198,7 +203,8 @@ class TestEveryLoss:
         known = tiny_states(several=several)
         logits = torch.randn(1, 5, 3, generator=generator(), requires_grad=True)
         keep = known.unknown & keep_unknown
-        total_loss(logits, known, keep, make(), TrainSettings(), LATER).backward()  # type: ignore[no-untyped-call]
+        scores = SpanScores(logits, torch.ones(1, 5, dtype=torch.bool), None)
+        total_loss(scores, known, keep, make(), TrainSettings(), LATER).backward()  # type: ignore[no-untyped-call]
         assert logits.grad is not None
         touched = (logits.grad[0] != 0).any(-1).tolist()
         assert touched == [True, True, keep_unknown, True, False]
@@ -266,7 +272,7 @@ def recipe_of(name: str, tiny_encoder: Path, **train: Any) -> Recipe:
 
 
 @pytest.fixture
-def model(request: pytest.FixtureRequest, tiny_encoder: Path) -> SpanModel:
+def model(request: pytest.FixtureRequest, tiny_encoder: Path) -> Model:
     """A fresh model without training: it finds whatever chance says, but it must always find the same."""
     return build(recipe_of(request.param, tiny_encoder), corpus()).eval()
 
@@ -274,12 +280,12 @@ def model(request: pytest.FixtureRequest, tiny_encoder: Path) -> SpanModel:
 every_model = pytest.mark.parametrize("model", list(MODELS), indirect=True)
 
 
-def batch_of(model: SpanModel, *more: str) -> Batch:
+def batch_of(model: Model, *more: str) -> Batch:
     return model.batch(model.examples([*corpus().documents, *map(Document, more)]))
 
 
 @torch.no_grad()
-def logits_of(model: SpanModel, batch: Batch) -> list[Tensor]:
+def logits_of(model: Model, batch: Batch) -> list[Tensor]:
     """The scores of each example's own spans."""
     scores = model(batch)
     return [scores.logits[row, scores.valid[row]] for row in range(len(batch.examples))]
@@ -294,7 +300,7 @@ def test_every_option_of_an_encoder_is_among_the_models() -> None:
 
 @every_model
 class TestEveryModel:
-    def test_every_trainable_parameter_gets_a_gradient(self, model: SpanModel) -> None:
+    def test_every_trainable_parameter_gets_a_gradient(self, model: Model) -> None:
         scores = model(batch_of(model))
         noise = torch.randn(scores.logits.shape, generator=generator())
         (scores.logits * noise)[scores.valid].sum().backward()
@@ -304,8 +310,9 @@ class TestEveryModel:
             if not name.endswith("key.bias"):  # adds the same to every score of an attention: softmax does not see it
                 assert parameter.grad.abs().sum() > 0, name
 
-    def test_is_what_its_recipe_says(self, model: SpanModel, request: pytest.FixtureRequest) -> None:
+    def test_is_what_its_recipe_says(self, model: Model, request: pytest.FixtureRequest) -> None:
         encoder, head, several = MODELS[request.node.callspec.params["model"]]
+        assert isinstance(model, SpanModel)
         assert type(model.head.head) is type(heads.get(head)(2, 2, HeadSizes(2, 2, 2, 0.0)))
         logits = model(batch_of(model)).logits
         assert logits.shape[-1] == 4
@@ -314,7 +321,7 @@ class TestEveryModel:
         assert (getattr(model.encoder, "mix", None) is None) is (encoder.get("layers") != "mix")
 
     def test_comes_back_from_disk_the_same(
-        self, model: SpanModel, tiny_encoder: Path, request: pytest.FixtureRequest, tmp_path: Path
+        self, model: Model, tiny_encoder: Path, request: pytest.FixtureRequest, tmp_path: Path
     ) -> None:
         recipe = recipe_of(request.node.callspec.params["model"], tiny_encoder)
         Recognizer(model, recipe, [{"step": 1}], "# A card\n").save(tmp_path / "model")
@@ -325,7 +332,7 @@ class TestEveryModel:
         ):
             assert torch.equal(one, other)
 
-    def test_alone_is_as_batched(self, model: SpanModel) -> None:
+    def test_alone_is_as_batched(self, model: Model) -> None:
         documents = [*corpus().documents, Document("Ann"), Document(""), Document(LONG)]
         together = list(predict(model, documents, how="none"))
         assert sum(len(document.entities) for document in together) > 50
@@ -335,7 +342,7 @@ class TestEveryModel:
             for a, b in zip(alone.entities, one.entities, strict=True):
                 assert a.score == pytest.approx(b.score, abs=1e-5)
 
-    def test_what_stands_in_the_padding_does_not_matter(self, model: SpanModel) -> None:
+    def test_what_stands_in_the_padding_does_not_matter(self, model: Model) -> None:
         batch = batch_of(model, "Ann")
         padding = batch.mask == 0
         behind = torch.arange(batch.first.shape[1]) >= batch.words[:, None]  # (batch, word)
@@ -350,14 +357,14 @@ class TestEveryModel:
         for one, two in zip(logits_of(model, batch), logits_of(model, other), strict=True):
             assert torch.allclose(one, two, atol=1e-5)
 
-    def test_permuting_the_batch_permutes_the_scores(self, model: SpanModel) -> None:
+    def test_permuting_the_batch_permutes_the_scores(self, model: Model) -> None:
         batch = batch_of(model)
         order = random.Random(0).sample(range(len(batch.examples)), len(batch.examples))
         straight = logits_of(model, batch)
         for index, scores in zip(order, logits_of(model, model.batch([batch.examples[i] for i in order])), strict=True):
             assert torch.allclose(straight[index], scores, atol=1e-5)
 
-    def test_does_not_change_what_it_is_given(self, model: SpanModel) -> None:
+    def test_does_not_change_what_it_is_given(self, model: Model) -> None:
         batch = batch_of(model)
         before = [tensor.clone() for tensor in batch[1:]]
         weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
@@ -366,7 +373,7 @@ class TestEveryModel:
         assert all(torch.equal(weights[name], tensor) for name, tensor in model.state_dict().items())
 
     @pytest.mark.parametrize("how", list(decoders))
-    def test_reads_texts_of_every_length(self, model: SpanModel, how: str) -> None:
+    def test_reads_texts_of_every_length(self, model: Model, how: str) -> None:
         texts = ["", "   ", "Ann", "it was at the works", LONG]
         found = list(predict(model, map(Document, texts), how=how))
         assert [document.text for document in found] == texts
@@ -378,7 +385,8 @@ class TestEveryModel:
                 assert 0 < entity.score <= 1
                 assert document.text[entity.start : entity.end].strip() == document.text[entity.start : entity.end]
 
-    def test_finds_nothing_where_every_score_is_that_of_no_entity(self, model: SpanModel) -> None:
+    def test_finds_nothing_where_every_score_is_that_of_no_entity(self, model: Model) -> None:
+        assert isinstance(model, SpanModel)
         with torch.no_grad():
             model.head.head.label.weight.zero_()
             model.head.head.label.bias.copy_(-torch.arange(len(model.head.head.label.bias)) - float(model.head.several))

@@ -17,6 +17,7 @@ from goldgap import Document, Recognizer
 from goldgap.corpus.words import split_words
 from goldgap.encode.align import align
 from goldgap.encode.encoder import special_pieces
+from goldgap.models.span_model import SpanModel
 from tests.slow.test_training import SENTENCES, corpus, settings
 from tests.tiny import WORDS
 
@@ -126,6 +127,7 @@ def test_a_long_document_has_the_entities_of_its_paragraphs(model: Recognizer) -
 def test_no_span_is_lost_at_the_edge_of_a_window(model: Recognizer) -> None:
     """A model that calls every span an entity: each is found, and once."""
     everything = Recognizer(model.model, model.recipe, [], "").with_decoding(how="none")
+    assert isinstance(model.model, SpanModel)
     head = model.model.head.head.label
     kept = [head.weight.clone(), head.bias.clone()]
     try:

@@ -16,6 +16,8 @@ from goldgap.core.errors import RunError
 from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
 from goldgap.losses.cross_entropy import CrossEntropy
+from goldgap.models.span import SpanScores
+from goldgap.models.span_model import SpanModel
 from goldgap.models.states import BatchStates
 from goldgap.train.build import build
 from goldgap.train.data import Plan, prepare
@@ -96,6 +98,10 @@ def keep_mask() -> Tensor:
     return keep
 
 
+def scores_of(logits: Tensor) -> SpanScores:
+    return SpanScores(logits, torch.ones(logits.shape[:2], dtype=torch.bool), None)
+
+
 def minus_log(logits: Tensor, allowed: list[int]) -> float:
     exponentials = [math.exp(value) for value in logits.tolist()]
     return -math.log(sum(exponentials[label] for label in allowed) / sum(exponentials))
@@ -121,7 +127,7 @@ def test_the_loss_is_that_of_a_loop_over_the_cells(reduction: Any, known_weight:
     else:
         expected += sum(partly)
     options = TrainSettings(known_weight=known_weight)
-    found = total_loss(logits, known, keep_mask(), CrossEntropy(reduction), options, START)
+    found = total_loss(scores_of(logits), known, keep_mask(), CrossEntropy(reduction), options, START)
     assert (len(values), len(partly)) == (7, 2)
     assert found.item() == pytest.approx(expected, rel=1e-5)
 
@@ -148,7 +154,7 @@ def test_the_loss_of_several_types_is_binary_cross_entropy_of_cell_and_type(
     if reduction == "mean":
         expected = expected / sum(weights)
     options = TrainSettings(known_weight=known_weight)
-    found = total_loss(logits, known, keep_mask(), CrossEntropy(reduction), options, START)
+    found = total_loss(scores_of(logits), known, keep_mask(), CrossEntropy(reduction), options, START)
     assert len(pairs) == 8 + 6 + 2
     assert found.item() == pytest.approx(expected.item(), rel=1e-5)
 
@@ -156,7 +162,8 @@ def test_the_loss_of_several_types_is_binary_cross_entropy_of_cell_and_type(
 @pytest.mark.parametrize("several", [False, True])
 def test_what_is_neither_known_nor_kept_moves_nothing(several: bool) -> None:
     known, logits = states(several=several), scores()
-    total_loss(logits, known, keep_mask(), CrossEntropy(), TrainSettings(), START).backward()  # type: ignore[no-untyped-call]
+    loss = total_loss(scores_of(logits), known, keep_mask(), CrossEntropy(), TrainSettings(), START)
+    loss.backward()  # type: ignore[no-untyped-call]
     assert logits.grad is not None
     silent = [(0, 3), (0, 5), (1, 5)]
     for row in range(2):
@@ -167,7 +174,7 @@ def test_what_is_neither_known_nor_kept_moves_nothing(several: bool) -> None:
 def test_a_batch_of_nothing_costs_nothing() -> None:
     nothing = torch.zeros(2, 6, dtype=torch.bool)
     known, logits = BatchStates(torch.zeros(2, 6, dtype=torch.long), nothing, nothing), scores()
-    loss = total_loss(logits, known, nothing, CrossEntropy(), TrainSettings(), START)
+    loss = total_loss(scores_of(logits), known, nothing, CrossEntropy(), TrainSettings(), START)
     loss.backward()  # type: ignore[no-untyped-call]
     assert loss.item() == 0
     assert logits.grad is not None
@@ -309,6 +316,7 @@ def test_the_scores_that_are_trained_have_dropout_in_either_case(mode: str, tiny
 
 def test_a_loss_that_is_no_number_names_the_documents_of_its_batch(tiny_encoder: Path) -> None:
     made = stepper(tiny_encoder, corpus())
+    assert isinstance(made.model, SpanModel)
     with torch.no_grad():
         made.model.head.head.label.bias.fill_(math.nan)
     with pytest.raises(RunError, match=r"not a number at step 0; the batch holds the documents '2', '5'$"):

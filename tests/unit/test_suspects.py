@@ -51,7 +51,7 @@ def called(recognizer: Recognizer, document: Document) -> list[tuple[int, int, s
         for extra in range(min(widths, len(words) - first)):
             logits = scores.logits[0, first * widths + extra]
             place = (words[first][0], words[first + extra][1])
-            if model.head.several:
+            if model.several:
                 probabilities = torch.sigmoid(logits[1:]).tolist()
                 found += [(*place, label, p) for label, p in zip(TYPES, probabilities, strict=True) if p > 0.5]
             elif (best := int(logits.argmax())) > 0:
