@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-import hashlib
 import json
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from goldgap.compare.identity import code_hash, key_of
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Entity
 from goldgap.core.errors import IntegrityError
@@ -24,20 +22,6 @@ from goldgap.train.data import fingerprint, split
 from goldgap.train.loop import Observer
 from goldgap.train.recipe import Recipe
 from goldgap.train.resolve import resolved
-
-DECIDING = (
-    "corpus/words.py",
-    "encode",
-    "models",
-    "unknown",
-    "losses",
-    "decode.py",
-    "train/data.py",
-    "train/step.py",
-    "train/optimiser.py",
-)
-"""The code that decides a result, with recipe and data; the rest reads, keeps and shows."""
-_ASIDE = ("models/suspects.py",)
 
 Found = list[tuple[int, int, str, float]]
 """The entities of one document: start, end, type, probability."""
@@ -62,6 +46,10 @@ class Data:
         parts = {"train": self.train, "dev": self.dev, "test": self.test}
         hashes = {part: fingerprint(corpus.documents) for part, corpus in parts.items() if corpus is not None}
         object.__setattr__(self, "hashes", hashes)
+
+    def key(self, recipe: Recipe) -> str:
+        """What decides a run of this recipe on these documents, as a short hash."""
+        return key_of(self.hashes, resolved(recipe, split(recipe, self.train, self.dev, Notes())))
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -147,7 +135,7 @@ class Runs(NamedTuple):
 
     def path(self, data: Data, recipe: Recipe) -> Path:
         """Where the run is kept, under whatever name for its data, or will be."""
-        key = key_of(data, recipe)
+        key = data.key(recipe)
         return self.find(key) or self.folder / f"{data.name}_{recipe.method}_{recipe.seed}_{key}.json"
 
     def find(self, key: str) -> Path | None:
@@ -180,7 +168,7 @@ def _train(data: Data, recipe: Recipe, work: Path, observe: Observer, stopped: C
     predicted = Corpus(model.predict(data.test))
     strict = evaluate(data.test, predicted).strict
     return Run(
-        key=key_of(data, recipe),
+        key=data.key(recipe),
         name=data.name,
         method=recipe.method,
         seed=recipe.seed,
@@ -189,7 +177,7 @@ def _train(data: Data, recipe: Recipe, work: Path, observe: Observer, stopped: C
         data=data.hashes,
         sizes=data.sizes,
         recipe=model.recipe.model_dump(mode="json"),
-        code=code_hash(),
+        code=code_hash(recipe),
         seconds=round(seconds, 1),
         scores=strict.to_json(),
         metrics=model.metrics,
@@ -199,36 +187,3 @@ def _train(data: Data, recipe: Recipe, work: Path, observe: Observer, stopped: C
 
 def _found(document: Document) -> Found:
     return [(item.start, item.end, item.label, round(item.score or 0.0, 4)) for item in document.entities]
-
-
-def key_of(data: Data, recipe: Recipe) -> str:
-    """A hash of all that decides a run: its data, its recipe with nothing left open, and the code."""
-    whole = resolved(recipe, split(recipe, data.train, data.dev, Notes()))
-    deciding = [data.hashes, whole.model_dump(mode="json"), code_hash()]
-    return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:12]
-
-
-@cache
-def code_hash() -> str:
-    """A hash of the code that decides a result, without its comments and layout."""
-    digest = hashlib.sha256()
-    root = Path(__file__).parents[1]
-    for part in DECIDING:
-        place = root / part
-        for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            name = file.relative_to(root).as_posix()
-            if name not in _ASIDE:
-                digest.update(name.encode() + _meaning(file).encode())
-    return digest.hexdigest()
-
-
-def _meaning(file: Path) -> str:
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            node.body = [item for item in node.body if not _is_docstring(item)]
-    return ast.dump(tree)
-
-
-def _is_docstring(item: ast.stmt) -> bool:
-    return isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant)

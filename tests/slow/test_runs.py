@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+import inspect
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from goldgap import Entity
-from goldgap.compare import runs
-from goldgap.compare.runs import Data, Run, Runs, code_hash, key_of
+from goldgap.compare import identity, runs
+from goldgap.compare.identity import ALWAYS, BY_MODEL, ROOT, code_hash, key_of
+from goldgap.compare.runs import Data, Run, Runs
+from goldgap.core.config import load
 from goldgap.core.errors import IntegrityError
 from goldgap.evaluate.scores import evaluate
+from goldgap.losses import losses
 from goldgap.train.data import fingerprint
 from goldgap.train.loop import Seen, Stopped
-from goldgap.train.recipe import Recipe, recipe_for
+from goldgap.train.recipe import EncoderSettings, Recipe, recipe_for
+from goldgap.unknown import policies
 from tests.slow.test_training import corpus
 
 pytestmark = pytest.mark.slow
@@ -88,23 +91,24 @@ def test_a_run_that_was_stopped_goes_on(kept: Runs, tiny_encoder: Path) -> None:
 
 def test_the_key_follows_from_what_is_kept(kept: Runs, tiny_encoder: Path) -> None:
     run = kept.get(data(), recipe(tiny_encoder))
-    deciding = json.dumps([run.data, run.recipe, run.code], sort_keys=True)
-    assert run.key == hashlib.sha256(deciding.encode()).hexdigest()[:12]
+    whole = load(Recipe, run.recipe)
+    assert run.key == key_of(run.data, whole)
+    assert run.code == code_hash(whole)
     assert run.recipe["policy"]["settings"] == {"ratio": 0.2}  # not "auto"
 
 
 def test_the_key_is_that_of_data_and_recipe(tiny_encoder: Path) -> None:
     given, plain = data(), recipe(tiny_encoder)
     keys = {
-        key_of(given, plain),
-        key_of(given, recipe(tiny_encoder, seed=1)),
-        key_of(given, recipe(tiny_encoder, policy={"name": "uniform", "settings": {"ratio": 0.5}})),
-        key_of(Data("eight", corpus(True), corpus(), corpus(), {}), plain),
-        key_of(Data("eight", corpus(False), None, corpus(), {}), plain),
-        key_of(Data("eight", corpus(False), corpus(), corpus(False), {}), plain),
+        given.key(plain),
+        given.key(recipe(tiny_encoder, seed=1)),
+        given.key(recipe(tiny_encoder, policy={"name": "uniform", "settings": {"ratio": 0.5}})),
+        Data("eight", corpus(True), corpus(), corpus(), {}).key(plain),
+        Data("eight", corpus(False), None, corpus(), {}).key(plain),
+        Data("eight", corpus(False), corpus(), corpus(False), {}).key(plain),
     }
     assert len(keys) == 6
-    assert key_of(Data("other name", corpus(False), corpus(), corpus(), {}), plain) in keys
+    assert Data("other name", corpus(False), corpus(), corpus(), {}).key(plain) in keys
 
 
 def test_the_fingerprint_is_of_all_that_documents_hold() -> None:
@@ -126,12 +130,35 @@ def test_the_fingerprint_is_of_all_that_documents_hold() -> None:
 def test_comments_and_docstrings_do_not_change_the_code(tmp_path: Path) -> None:
     file = tmp_path / "one.py"
     file.write_text('"""What."""\ndef f():\n    """How."""\n    return 1  # so\n', encoding="utf-8")
-    plain = runs._meaning(file)
+    plain = identity._meaning(file)
     file.write_text("def f():\n\n    return 1\n", encoding="utf-8")
-    assert runs._meaning(file) == plain
+    assert identity._meaning(file) == plain
     file.write_text("def f():\n    return 2\n", encoding="utf-8")
-    assert runs._meaning(file) != plain
-    assert len(code_hash()) == 64
+    assert identity._meaning(file) != plain
+
+
+def test_the_code_that_decides_is_that_of_the_chosen_variants(tiny_encoder: Path) -> None:
+    plain = recipe(tiny_encoder)
+    others = [
+        recipe(tiny_encoder, policy={"name": "all"}),
+        recipe(tiny_encoder, loss={"name": "gce"}),
+        recipe(tiny_encoder, model={"kind": "bi-encoder"}, loss={"name": "contrastive"}),
+        plain.model_copy(update={"encoder": EncoderSettings(name="bilstm")}),
+    ]
+    hashes = {code_hash(one) for one in (plain, *others)}
+    assert len(hashes) == 5
+    assert code_hash(plain.model_copy(update={"seed": 5})) == code_hash(plain)
+
+
+def test_every_file_of_the_rooms_that_decide_is_accounted_for() -> None:
+    rooms = [path for room in ("encode", "models", "unknown", "losses") for path in (ROOT / room).glob("*.py")]
+    names = {path.relative_to(ROOT).as_posix() for path in rooms if path.name != "__init__.py"}
+    chosen = {inspect.getfile(variant) for registry in (policies, losses) for _, variant in registry.items()}
+    variants = {Path(file).relative_to(ROOT).as_posix() for file in chosen}
+    encoders = {"encode/bilstm.py", "encode/transformer.py"}
+    aside = {"models/suspects.py"}  # looks at a trained model
+    assert names == ({*ALWAYS, *sum(BY_MODEL.values(), ()), *variants, *encoders, *aside} & names)
+    assert all((ROOT / name).is_file() for name in (*ALWAYS, *sum(BY_MODEL.values(), ())))
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"key": "a"}', '{"other": 1}'])

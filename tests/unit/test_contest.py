@@ -13,6 +13,7 @@ import pytest
 from goldgap import Corpus, Document, Entity
 from goldgap.compare import runs
 from goldgap.compare.contest import Contest, compare, contender, doubts, variants
+from goldgap.compare.identity import code_hash
 from goldgap.compare.runs import Data, Found, Run, Runs
 from goldgap.core.errors import ConfigError, RunError
 from goldgap.evaluate.scores import evaluate
@@ -57,7 +58,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, quality: Trainer) -> list[tuple[str
             for document in given.test
         ]
         run = Run(
-            key=runs.key_of(given, recipe),
+            key=given.key(recipe),
             name=given.name,
             method=recipe.method,
             seed=recipe.seed,
@@ -66,7 +67,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, quality: Trainer) -> list[tuple[str
             data=given.hashes,
             sizes=given.sizes,
             recipe=recipe.model_dump(mode="json"),
-            code=runs.code_hash(),
+            code=code_hash(recipe),
             seconds=2.0,
             scores={},
             metrics=[{"epoch": 1, "f1": found, "precision": 1.0, "recall": found, "kept": 10, "missampled": 0}],

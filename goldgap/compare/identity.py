@@ -1,0 +1,93 @@
+"""What decides a run: its data, its recipe and the code. Two runs with one key have one result."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from goldgap.encode.encoder import BILSTM
+from goldgap.losses import losses
+from goldgap.train.recipe import Recipe
+from goldgap.unknown import policies
+
+ROOT = Path(__file__).parents[1]
+ALWAYS = (
+    "corpus/words.py",
+    "decode.py",
+    "encode/align.py",
+    "encode/batch.py",
+    "encode/encoder.py",
+    "encode/windows.py",
+    "losses/base.py",
+    "losses/cross_entropy.py",
+    "models/model.py",
+    "models/predict.py",
+    "models/span.py",
+    "models/states.py",
+    "train/data.py",
+    "train/optimiser.py",
+    "train/step.py",
+    "unknown/cells.py",
+    "unknown/uniform.py",
+)
+"""The code that decides every result; what is not among these and the chosen variants reads, keeps and shows."""
+BY_MODEL = {
+    "span": ("models/layers.py", "models/span_model.py"),
+    "bi-encoder": ("models/bi_encoder.py", "models/thresholds.py", "models/types.py", "train/describe.py"),
+}
+_OF_BI_ENCODERS = {"": ("bi_encoder", "types"), "model": ("kind",), "decode": ("joint", "rank_by")}
+"""Settings by group that say nothing to other models."""
+
+
+def key_of(hashes: Mapping[str, str], recipe: Recipe) -> str:
+    """A short hash of all that decides a run.
+
+    hashes   of the documents of each part
+    recipe   with nothing left open
+    """
+    deciding = [hashes, _settings(recipe), code_hash(recipe)]
+    return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _settings(recipe: Recipe) -> dict[str, Any]:
+    """The settings that this recipe's model reads."""
+    values = recipe.model_dump(mode="json")
+    if recipe.model.kind != "bi-encoder":
+        for group, names in _OF_BI_ENCODERS.items():
+            for name in names:
+                del (values[group] if group else values)[name]
+    return values
+
+
+def code_hash(recipe: Recipe) -> str:
+    """A hash of the code that decides the result of a recipe, without its comments and layout."""
+    encoder = "encode/bilstm.py" if recipe.encoder.name == BILSTM else "encode/transformer.py"
+    variants = (policies.get(recipe.policy.name), losses.get(recipe.loss.name))
+    chosen = (Path(inspect.getfile(variant)).relative_to(ROOT).as_posix() for variant in variants)  # type: ignore[arg-type]
+    return _hash_of(tuple(sorted({*ALWAYS, *BY_MODEL[recipe.model.kind], encoder, *chosen})))
+
+
+@cache
+def _hash_of(files: tuple[str, ...]) -> str:
+    digest = hashlib.sha256()
+    for name in files:
+        digest.update(name.encode() + _meaning(ROOT / name).encode())
+    return digest.hexdigest()
+
+
+def _meaning(file: Path) -> str:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = [item for item in node.body if not _is_docstring(item)]
+    return ast.dump(tree)
+
+
+def _is_docstring(item: ast.stmt) -> bool:
+    return isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant)
