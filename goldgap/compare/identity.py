@@ -69,7 +69,7 @@ def code_hash(recipe: Recipe) -> str:
     """A hash of the code that decides the result of a recipe, without its comments and layout."""
     encoder = "encode/bilstm.py" if recipe.encoder.name == BILSTM else "encode/transformer.py"
     variants = (policies.get(recipe.policy.name), losses.get(recipe.loss.name))
-    chosen = (Path(inspect.getfile(variant)).relative_to(ROOT).as_posix() for variant in variants)  # type: ignore[arg-type]
+    chosen = (Path(inspect.getfile(variant)).relative_to(ROOT).as_posix() for variant in variants)
     return _hash_of(tuple(sorted({*ALWAYS, *BY_MODEL[recipe.model.kind], encoder, *chosen})))
 
 
