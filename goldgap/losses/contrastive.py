@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from goldgap.core.config import Amount, Share
-from goldgap.losses.base import losses
+from goldgap.losses.base import losses, reduce
 
 
 class Thresholds(NamedTuple):
@@ -107,21 +107,19 @@ def candidates(types: Tensor, unknown: Tensor, keep: Tensor, *, words: int) -> d
 
 
 def terms(scores: Tensor, mentions: Tensor, negatives: Tensor, threshold: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The mean loss of the mentions, and of the thresholds of all texts and types; in float32.
+    """The mean loss of the mentions, and of the thresholds of all texts and types; in float32, and 0 without any.
 
     (batch, place, type), (mention, 3), (batch, place, type), (batch, type)
     """
     scores = scores.float()
     against = torch.logsumexp(scores.masked_fill(~negatives, float("-inf")), 1)  # (batch, type)
-    nothing = scores.new_zeros(())
+    above = against[:0]  # of the negatives above the threshold
     if threshold is not None:
         against = torch.logaddexp(against, threshold.float())
+        above = against - threshold.float()
     row, place, kind = mentions.unbind(-1)
     gaps = against[row, kind] - scores[row, place, kind]  # of the negatives above the mention
-    of_mentions = functional.softplus(gaps).mean() if len(gaps) else nothing
-    if threshold is None:
-        return of_mentions, nothing
-    return of_mentions, (against - threshold.float()).mean() if against.numel() else nothing
+    return reduce(functional.softplus(gaps), "mean"), reduce(above.flatten(), "mean")
 
 
 losses.add("contrastive", Contrastive)
