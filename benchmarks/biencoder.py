@@ -48,7 +48,7 @@ RECIPES = {
 }
 
 
-def texts(count: int) -> Corpus:
+def make_texts(count: int) -> Corpus:
     """Abstracts cut into texts of 64 words, with an entity at every eighth word."""
     words = [word for text in real_texts(count * WORDS * 12) for word in text.split() if word.isalpha()]
     documents = []
@@ -103,7 +103,7 @@ def prediction_ratios(corpus: Corpus, repeats: int) -> dict[str, float]:
     with torch.no_grad():  # about as few entities as a trained model finds
         span: Any = models["span"]
         span.head.head.label.bias[0] += 0.6
-        models["binder"].temperature.fill_(0.0)  # type: ignore[operator, union-attr]
+        models["binder"].temperature.fill_(0.0)  # type: ignore[operator]
     stock = load_stock(len(TYPES)).eval()
     contenders: dict[str, Callable[[], object]] = {
         "stock": lambda: stock_entities(stock, models["span"], corpus),
@@ -130,10 +130,10 @@ class Still(nn.Module):
 
     dimension = 384
 
-    def __init__(self, batch: int, words: int) -> None:
+    def __init__(self, texts: int, words: int) -> None:
         super().__init__()
-        start, end = (torch.randn(batch, words, self.dimension, requires_grad=True) for _ in range(2))
-        self.vectors = WordVectors(start, end, torch.randn(batch, self.dimension))
+        start, end = (torch.randn(texts, words, self.dimension, requires_grad=True) for _ in range(2))
+        self.vectors = WordVectors(start, end, torch.randn(texts, self.dimension))
 
     def forward(self, _: Batch) -> WordVectors:
         return self.vectors
@@ -157,18 +157,18 @@ def head_memory(words: int) -> float:
 
 def _head_work(words: int, tokenizer: Any) -> Callable[[], object]:
     torch.manual_seed(0)
-    batch, widths = 8, 10
-    encoder: Any = Still(batch, words)
+    texts, widths = 8, 10
+    encoder: Any = Still(texts, words)
     types = AtomicTypes(len(TYPES), encoder.dimension)
     model = BiEncoder(encoder, types, Labels(TYPES), tokenizer, Shape(max_width=widths), overlap=24, window=10**6)
-    states = torch.randint(0, 3, (batch, words * widths, len(TYPES)), dtype=torch.int8)
+    states = torch.randint(0, 3, (texts, words * widths, len(TYPES)), dtype=torch.int8)
     keep: Tensor = (states == 0).any(-1)
-    loss, counts = Contrastive(), torch.full((batch,), words)
+    loss, counts = Contrastive(), torch.full((texts,), words)
 
     def work() -> None:
-        read: Any = Batch([], *(torch.zeros(0) for _ in range(5)), counts)
-        scores = model.train()(read)
-        loss(scores.similarity, states, keep, keep).backward()
+        nothing = torch.zeros(0)  # the encoder reads none of it
+        batch = Batch([], nothing, nothing, nothing, nothing, nothing, counts)
+        loss(model.train()(batch).similarity, states, keep, keep).backward()  # type: ignore[no-untyped-call]
 
     return work
 
@@ -177,7 +177,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="under a minute: fewer steps and repeats")
     quick = parser.parse_args().quick
-    corpus = texts(64 if quick else 320)
+    corpus = make_texts(64 if quick else 320)
     figures: dict[str, Any] = {}
     print("A training step over that of stock token classification (binder at most 1.80, shared 1.40):")
     for name, ratio in step_ratios(corpus, 2 if quick else 10, 3 if quick else 7).items():

@@ -17,16 +17,15 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import torch
 from common import DATA, finish, median_seconds, peak_megabytes
+from stock import load_stock, stock_entities, stock_steps
 from torch import Tensor, nn
 
 from goldgap import Corpus, Document
 from goldgap.core.notes import Notes
 from goldgap.demo import DEV, TRAIN
-from goldgap.encode.batch import Batch, batch_order
 from goldgap.encode.encoder import WordVectors
-from goldgap.encode.transformer import find_encoder
 from goldgap.models.model import Model
-from goldgap.models.predict import BATCH_SIZE, TOGETHER, TOKEN_BUDGET, predict
+from goldgap.models.predict import TOGETHER, predict
 from goldgap.models.span import SpanHead
 from goldgap.models.span_model import SpanModel
 from goldgap.train.build import build
@@ -43,15 +42,6 @@ def load_corpus() -> Corpus:
     """Sentences with gaps in their annotation: WikiGold's, or the demo's where that is absent."""
     path = DATA / "wikigold" / "train_gold.conll"
     return Corpus.read(path) if path.exists() else Corpus.read(TRAIN).map(lambda d: d.replace(complete=False))
-
-
-def load_stock(labels: int) -> Any:
-    """Hugging Face's token classification around the same pretrained encoder."""
-    from transformers import AutoModelForTokenClassification
-    from transformers.utils import logging
-
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-    return AutoModelForTokenClassification.from_pretrained(find_encoder("minilm"), num_labels=2 * labels + 1)
 
 
 # Training
@@ -73,7 +63,7 @@ def step_ratios(corpus: Corpus, steps: int, repeats: int) -> dict[str, float]:
         )
         contenders[method] = _ours(stepper, plan, steps)
         batches = [model.batch([data.examples[i] for i in plan.batches(step)[0]]) for step in range(steps)]
-    contenders = {"stock": lambda: _stock_steps(stock, optimiser, batches), **contenders}
+    contenders = {"stock": lambda: stock_steps(stock, optimiser, batches), **contenders}
     for work in contenders.values():
         work()
     times = median_seconds(contenders, repeats)
@@ -86,16 +76,6 @@ def _ours(stepper: Stepper, plan: Plan, steps: int) -> Callable[[], object]:
             stepper.take(plan.batches(step), plan.progress(step))
 
     return work
-
-
-def _stock_steps(model: Any, optimiser: torch.optim.Optimizer, batches: list[Batch]) -> None:
-    model.train()
-    for batch in batches:
-        optimiser.zero_grad()
-        labels = torch.where(batch.mask.bool(), 0, -100)
-        model(input_ids=batch.pieces, attention_mask=batch.mask, labels=labels).loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
 
 
 # Prediction
@@ -116,40 +96,12 @@ def prediction_ratio(corpus: Corpus, repeats: int) -> float:
     corpus = Corpus(corpus.documents[:TOGETHER])  # sorted by length at once, so that both get the same batches
     contenders: dict[str, Callable[[], object]] = {
         "ours": lambda: list(predict(model, corpus)),
-        "stock": lambda: _stock_entities(stock, model, corpus),
+        "stock": lambda: stock_entities(stock, model, corpus),
     }
     for work in contenders.values():
         work()
     times = median_seconds(contenders, repeats)
     return times["ours"] / times["stock"]
-
-
-def _stock_entities(stock: Any, model: Model, corpus: Corpus) -> list[list[tuple[int, int, int]]]:
-    """The same batches through the stock model; a tag for the first piece of each word, read as BIO."""
-    examples = model.examples(corpus.documents)
-    lengths = [example.length for example in examples]
-    found = []
-    with torch.no_grad():
-        for indices in batch_order(lengths, batch_size=BATCH_SIZE, token_budget=TOKEN_BUDGET, seed=0, epoch=None):
-            batch = model.batch([examples[index] for index in indices])
-            logits = stock(input_ids=batch.pieces, attention_mask=batch.mask).logits
-            tags = torch.log_softmax(logits, -1).argmax(-1).gather(1, batch.first).tolist()
-            for row, example in zip(tags, batch.examples, strict=True):
-                found.append(_read_tags(row[: len(example.words)], example.words))
-    return found
-
-
-def _read_tags(tags: list[int], words: tuple[tuple[int, int], ...]) -> list[tuple[int, int, int]]:
-    """Tag 2k + 1 begins an entity of type k, 2k + 2 goes on with it."""
-    entities: list[tuple[int, int, int]] = []
-    before = 0
-    for (start, end), tag in zip(words, tags, strict=True):
-        if tag and (tag % 2 == 1 or before not in (tag, tag - 1)):
-            entities.append((start, end, (tag - 1) // 2))
-        elif tag:
-            entities[-1] = (entities[-1][0], end, entities[-1][2])
-        before = tag
-    return entities
 
 
 def long_document_ratio(repeats: int) -> float:
