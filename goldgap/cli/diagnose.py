@@ -111,6 +111,17 @@ def epochs(runs: Kept, output: Picture = None, as_json: AsJson = False) -> None:
 
 
 @app.command()
+def selection(runs: Kept, output: Picture = None, as_json: AsJson = False) -> None:
+    """What it costs to choose the epoch on labels that have gaps themselves.
+
+    Example: goldgap diagnose selection experiments/results/bc5cdr-distant*.json
+    """
+    from goldgap.compare.diagnose import selection as look
+
+    _tell(look(_runs(runs)), output, as_json)
+
+
+@app.command()
 def fit(
     record: Annotated[Path, typer.Argument(help="What train --record wrote.")],
     output: Picture = None,

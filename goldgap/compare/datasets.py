@@ -19,6 +19,7 @@ from goldgap.core.errors import ConfigError, InputError, IntegrityError
 from goldgap.core.files import sha256
 from goldgap.core.registry import unknown_name
 from goldgap.distant.annotate import SOURCE
+from goldgap.distant.dictionary import Dictionary
 from goldgap.distant.phrases import leave_open, read_phrases
 
 BENCH = (1500, 500, 1000)
@@ -76,7 +77,14 @@ def dataset(name: str) -> Dataset:
 
 
 def read_dataset(
-    name: str, folder: Path, *, labels: Labels = "gold", phrases: bool = False, bench: bool = True, first: int = 0
+    name: str,
+    folder: Path,
+    *,
+    labels: Labels = "gold",
+    phrases: bool = False,
+    bench: bool = True,
+    first: int = 0,
+    distant_dev: bool = False,
 ) -> Data:
     """The corpus for runs; at bench scale, its first sentences.
 
@@ -84,6 +92,7 @@ def read_dataset(
               with those of a dictionary
     phrases   the corpus has a list of all that could be an entity: elsewhere there is none
     first     training sentences, where it is not at bench scale; 0: all
+    distant_dev   score the dev set with the dictionary's labels as well, at every evaluation
     """
     corpus = dataset(name)
     trained = {"gold": ["train"], "distant": ["distant"], "both": ["train", "distant"]}[labels]
@@ -105,10 +114,14 @@ def read_dataset(
     elif first:
         train = Corpus(train.documents[:first])
     dev = Corpus(dev.documents[:MOST_DEV])
+    others = {}
+    if distant_dev:
+        paths["dictionary"] = _checked(name, corpus, "dictionary", folder)
+        others["distant dev"] = Dictionary.read(paths["dictionary"]).annotate(dev, case="exact")
     files = {str(path.relative_to(folder)): sha256(path) for path in paths.values()}
     called = [name, *([] if labels == "gold" else [labels]), *(["phrases"] if phrases else [])]
     scale = ["bench"] if cut else [f"first-{first}"] if first else []
-    return Data("-".join([*called, *scale]), train, dev, test, files)
+    return Data("-".join([*called, *scale]), train, dev, test, files, others)
 
 
 def _only(types: list[str]) -> Callable[[Document], Document]:

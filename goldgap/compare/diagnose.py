@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from goldgap.compare.runs import Run, late_entries, missampled_share
@@ -178,6 +178,44 @@ def over_epochs(runs: Sequence[Run]) -> Diagnosis:
         series,
         x="epoch",
         y="dev F1, %",
+    )
+
+
+def selection(runs: Sequence[Run]) -> Diagnosis:
+    """Test F1 of the epoch that each dev set would have chosen, of the last, and of the best there was."""
+    runs = [run for run in runs if run.history]
+    _need(runs, "runs that scored further documents at every evaluation (distant_dev in an experiment)")
+    names = [name for name in runs[0].history[0]["others"] if name != "test"]
+
+    def on(name: str) -> Callable[[Mapping[str, Any]], float]:
+        return lambda entry: float(entry["others"][name]["f1"])
+
+    test = on("test")
+    ways: dict[str, Callable[[Mapping[str, Any]], float]] = {
+        "dev": lambda entry: float(entry["f1"]),
+        **{name: on(name) for name in names},
+        "last epoch": lambda entry: float(entry["step"]),
+        "best on test": test,
+    }
+    rows, series = [], []
+    for method, group in _by_method(runs).items():
+        scores = {way: mean(100 * test(max(run.history, key=rank)) for run in group) for way, rank in ways.items()}
+        rows.append((method, str(len(group)), *(f"{score:.2f}" for score in scores.values())))
+        together = zip(*(run.history for run in group), strict=False)
+        series.append(
+            Series(
+                method, [(entries[0]["epoch"], mean(100 * test(entry) for entry in entries)) for entries in together]
+            )
+        )
+    cost = [float(row[2]) - float(row[3]) for row in rows]
+    return Diagnosis(
+        "Test F1 of the epoch that is chosen on each set",
+        f"Chosen on {names[0]} instead of the dev set, the methods lose {mean(cost):.2f} F1 on average.",
+        ("method", "runs", *ways),
+        rows,
+        series,
+        x="epoch",
+        y="test F1, %",
     )
 
 

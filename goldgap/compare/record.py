@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from goldgap.evaluate.scores import evaluate
 from goldgap.models.model import Model
 from goldgap.models.predict import BATCH_SIZE, predict
 from goldgap.train.loop import Seen
+from goldgap.train.recipe import Recipe
 
 
 class Recorder:
@@ -25,12 +27,20 @@ class Recorder:
 
     train     documents to score against all that is known of them, what `mask` took away included
     follow    documents whose entities are the spans to follow
+    others    further documents to score, by name
     path      a file to keep the entries in; those of a run that goes on stay
-    entries   one for each evaluation: its metrics, "train" and "followed"
+    entries   one for each evaluation: its metrics, "train", "followed" and "others"
     """
 
-    def __init__(self, train: Corpus | None = None, follow: Corpus | None = None, path: Path | None = None) -> None:
-        self.train, self.follow, self.path = train, follow, path
+    def __init__(
+        self,
+        train: Corpus | None = None,
+        follow: Corpus | None = None,
+        path: Path | None = None,
+        *,
+        others: Mapping[str, Corpus] | None = None,
+    ) -> None:
+        self.train, self.follow, self.path, self.others = train, follow, path, others or {}
         self.entries: list[dict[str, Any]] = []
 
     def go_on(self) -> None:
@@ -39,11 +49,14 @@ class Recorder:
             self.entries = read_record(self.path)
 
     def __call__(self, seen: Seen) -> None:
-        if seen.metrics is None or seen.model is None:
+        if seen.metrics is None or seen.model is None or seen.recipe is None:
             return
         entry: dict[str, Any] = dict(seen.metrics)
         if self.train is not None:
-            entry["train"] = _scores(seen.model, self.train)
+            entry["train"] = _scores(seen.model, seen.recipe, whole_truth(self.train))
+        if self.others:
+            scores = {name: _scores(seen.model, seen.recipe, corpus) for name, corpus in self.others.items()}
+            entry["others"] = scores
         if self.follow is not None:
             entry["followed"] = [round(value, 6) for value in entity_probabilities(seen.model, self.follow)]
         self.entries = [*(before for before in self.entries if before["step"] < entry["step"]), entry]
@@ -79,9 +92,9 @@ def whole_truth(corpus: Corpus) -> Corpus:
     return corpus.map(lambda document: document.replace(entities=document.entities + document.dropped, dropped=()))
 
 
-def _scores(model: Model, corpus: Corpus) -> dict[str, float]:
-    found = Corpus(predict(model, corpus))
-    score = evaluate(whole_truth(corpus), found, samples=0).strict.micro
+def _scores(model: Model, recipe: Recipe, corpus: Corpus) -> dict[str, float]:
+    found = Corpus(predict(model, corpus, **recipe.decode.model_dump()))
+    score = evaluate(corpus, found, samples=0).strict.micro
     return {"precision": score.precision, "recall": score.recall, "f1": score.f1}
 
 

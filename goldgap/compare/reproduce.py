@@ -35,6 +35,7 @@ class Part(Settings):
     phrases   what is outside of the corpus's list of phrases is known not to be an entity
     whole     ours is not cut to bench scale
     first     training sentences of a whole one; left out: all
+    distant_dev   the dictionary's labels of the dev set are scored as well, to see what selecting on them gives
     """
 
     corpus: str
@@ -44,6 +45,7 @@ class Part(Settings):
     phrases: bool = False
     whole: bool = False
     first: int = 0
+    distant_dev: bool = False
 
     def place(self, drop: float | None) -> str:
         """What the paper's number is found under."""
@@ -108,8 +110,15 @@ def reproduce(
     for part in experiment.parts:
         corpus = part.full if full else part.corpus
         bench = not full and not part.whole
-        first = 0 if full else part.first
-        data = read_dataset(corpus, folder, labels=part.labels, phrases=part.phrases, bench=bench, first=first)
+        data = read_dataset(
+            corpus,
+            folder,
+            labels=part.labels,
+            phrases=part.phrases,
+            bench=bench,
+            first=0 if full else part.first,
+            distant_dev=part.distant_dev,
+        )
         texts = {row.name: (row.full or row.contender) if full else row.contender for row in experiment.rows}
         contest = Contest(
             [contender(text, *shared, name=name) for name, text in texts.items()],

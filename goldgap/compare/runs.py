@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from goldgap.compare.identity import code_hash, key_of
+from goldgap.compare.record import Recorder
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Entity
 from goldgap.core.errors import IntegrityError
@@ -19,7 +20,7 @@ from goldgap.core.notes import Notes
 from goldgap.evaluate.scores import evaluate
 from goldgap.recognizer import Recognizer
 from goldgap.train.data import fingerprint, split
-from goldgap.train.loop import Observer
+from goldgap.train.loop import Observer, Seen
 from goldgap.train.recipe import Recipe
 from goldgap.train.resolve import resolved
 
@@ -32,6 +33,7 @@ class Data:
     """What runs are trained, selected and tested on, under a name for people.
 
     files    the files that it was made of, with their sha256
+    others   further documents to score at every evaluation, by name, and the test set with them; they decide nothing
     hashes   of the documents in each part, as they are after cutting and masking
     """
 
@@ -40,6 +42,7 @@ class Data:
     dev: Corpus | None
     test: Corpus
     files: dict[str, str]
+    others: dict[str, Corpus] = field(default_factory=dict)
     hashes: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -70,6 +73,7 @@ class Run:
     scores        precision, recall, F1, its interval and F1 by type on the test set
     predictions   for each test document the entities found
     seconds       of training, evaluations on dev among them
+    history       for each evaluation the scores on further documents and the test set, where they were asked for
     """
 
     key: str
@@ -86,6 +90,7 @@ class Run:
     scores: dict[str, Any]
     metrics: list[dict[str, Any]]
     predictions: list[Found]
+    history: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def dev_f1(self) -> float:
@@ -151,8 +156,8 @@ class Runs(NamedTuple):
     ) -> Run:
         """The run that is kept, or a new one."""
         path = self.path(data, recipe)
-        if path.exists():
-            return Run.read(path)
+        if path.exists() and ((run := Run.read(path)).history or not data.others):
+            return run
         work = self.unfinished / path.stem
         work.mkdir(parents=True, exist_ok=True)
         run = _train(data, recipe, work, observe, stopped)
@@ -163,7 +168,15 @@ class Runs(NamedTuple):
 
 def _train(data: Data, recipe: Recipe, work: Path, observe: Observer, stopped: Callable[[], bool]) -> Run:
     started = time.perf_counter()
-    model = Recognizer.train(data.train, data.dev, recipe=recipe, work=work, observe=observe, stopped=stopped)
+    recorder = Recorder(path=work / "history.jsonl", others={"test": data.test, **data.others} if data.others else None)
+    recorder.go_on()
+
+    def watch(seen: Seen) -> None:
+        observe(seen)
+        if data.others:
+            recorder(seen)
+
+    model = Recognizer.train(data.train, data.dev, recipe=recipe, work=work, observe=watch, stopped=stopped)
     seconds = time.perf_counter() - started
     predicted = Corpus(model.predict(data.test))
     strict = evaluate(data.test, predicted).strict
@@ -182,6 +195,7 @@ def _train(data: Data, recipe: Recipe, work: Path, observe: Observer, stopped: C
         scores=strict.to_json(),
         metrics=model.metrics,
         predictions=[_found(document) for document in predicted],
+        history=[{name: entry[name] for name in ("step", "epoch", "f1", "others")} for entry in recorder.entries],
     )
 
 

@@ -32,6 +32,7 @@ class Seen(NamedTuple):
 
     metrics       only behind an evaluation
     model         only behind an evaluation: to be looked at, not to be changed
+    recipe        only behind an evaluation: with nothing left open
     passed_over   only at the beginning: damaged checkpoints, if there are any
     left_out      only at the beginning: what cannot be trained on, if there is any
     """
@@ -40,6 +41,7 @@ class Seen(NamedTuple):
     taken: Taken | None
     metrics: Metrics | None = None
     model: Model | None = None
+    recipe: Recipe | None = None
     passed_over: Notes | None = None
     left_out: Notes | None = None
 
@@ -91,7 +93,7 @@ def train(
             if run.dev is not None:
                 metrics |= _score(run.model, run.recipe, run.dev, stop_if_asked)
             _choose(state, metrics, run.model, run.recipe.select_on)
-            observe(Seen(plan.progress(state.step - 1), None, metrics, run.model))
+            observe(Seen(plan.progress(state.step - 1), None, metrics, run.model, run.recipe))
         if state.step == plan.steps or 0 < options.patience <= state.waited:
             break
         every = options.checkpoint_steps
