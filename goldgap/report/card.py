@@ -43,6 +43,18 @@ model = Recognizer.load("MODEL")
 model("Some text.")
 ```
 
+{% if recipe.types -%}
+## Types
+
+It read what its types are:
+
+{% for name, type in recipe.types.items() -%}
+- {{ name }}: {{ type.descriptions | join(" / ") }}
+{% endfor %}
+`goldgap predict --type NAME=TEXT` asks it for a further type. It was not trained for that: expect suggestions to look
+through, fewer and less right than for the types above.
+
+{% endif -%}
 ## Training
 
 {% for name, value in facts.items() -%}
