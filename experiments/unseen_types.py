@@ -1,7 +1,7 @@
 """How well a bi-encoder finds a type that it was never trained for: each type of WikiGold in turn is left out.
 
-The annotations of the type are taken out of the training and dev files, its places among them become unknown, and the
-model is asked for it by its description at prediction time. Beside it, the F1 of the same type when it was trained.
+The annotations of the type are taken out of the training and dev files, and the model is asked for it by its
+description at prediction time. Beside it, the F1 of the same type when it was trained.
 """
 
 from __future__ import annotations

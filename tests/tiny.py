@@ -10,20 +10,21 @@ import torch
 WORDS = ["the", "ann", "bob", "paris", "oslo", "lives", "in", "met", "and", "acme", "works", "at", "of", "was", "to"]
 
 
-def save_tiny_encoder(folder: Path, *, positions: int = 64) -> Path:
-    """A BERT with random weights and its tokenizer, as a directory like those of the hub."""
+def save_tiny_encoder(folder: Path, *, positions: int = 64, mask: bool = False) -> Path:
+    """A BERT with random weights and its tokenizer, as a directory like those of the hub; with a mask piece or not."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
     letters = string.ascii_lowercase + string.digits + string.punctuation
     entries = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS, *letters, *(f"##{letter}" for letter in letters)]
-    vocabulary = {entry: number for number, entry in enumerate(dict.fromkeys(entries))}
+    more = {"mask_token": "[MASK]"} if mask else {}
+    vocabulary = {entry: number for number, entry in enumerate(dict.fromkeys([*entries, *more.values()]))}
     tokenizer = Tokenizer(models.WordPiece(vocab=vocabulary, unk_token="[UNK]", max_input_chars_per_word=20_000))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     fast = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
-        tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
+        tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]", **more
     )
     torch.manual_seed(0)
     config = BertConfig(

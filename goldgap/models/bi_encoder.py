@@ -146,11 +146,11 @@ class BiEncoder(Model):
         """What each similarity of a text has to pass."""
         rows = len(vectors.whole)
         if self.limits is not None:
-            start, end, span = (self._for_all(limit).expand(rows, -1) for limit in self.limits)
+            start, end, span = (limit.expand(rows, -1) for limit in self.limits)
             return Thresholds(start, end, span)
         if self.chosen is not None:
             none = vectors.whole.new_full((rows, len(self.labels)), float("-inf"))
-            return Thresholds(none, none, self._for_all(self.chosen).expand(rows, -1))
+            return Thresholds(none, none, self.chosen.expand(rows, -1))
         whole = vectors.whole
         one_word = self.of_width(self.width.weight[0])
         span = self._word("span_start", whole) + self._word("span_end", whole) + one_word
@@ -160,14 +160,9 @@ class BiEncoder(Model):
             scale[2] * _unit(span) @ types.span.T,
         )
 
-    def _for_all(self, limit: Tensor) -> Tensor:
-        """The numbers of the trained types, and their mean for those that came later.  (trained,) -> (type,)"""
-        more = len(self.labels) - len(limit)
-        return torch.cat([limit, limit.mean().expand(more)]) if more else limit
-
     def _sides(self) -> Sides:
         """The types in the shared space; in prediction they are read once."""
-        if self.training:
+        if self.training or torch.is_grad_enabled():
             self._known = None
             return self._read()
         if self._known is None:
@@ -201,12 +196,17 @@ class BiEncoder(Model):
             self.chosen.copy_(best_thresholds(self, dev))
 
     def with_types(self, texts: Mapping[str, Sequence[TypeText]]) -> BiEncoder:
-        """The same model with further types, which it was not trained for."""
+        """The same model with further types, which it was not trained for; numbers of each type are at their mean."""
         model = copy.copy(self)
-        model._modules = dict(self._modules)
+        model._modules, model._parameters = dict(self._modules), dict(self._parameters)
+        model._buffers = dict(self._buffers)
         model.labels = Labels((*self.labels, *texts))
         model.types = self.types.with_texts([*self.types.texts, *texts.values()])
         model.types.train(self.training)
+        if self.limits is not None:
+            model.limits = nn.Parameter(_with_mean(self.limits.detach(), len(texts)))
+        if self.chosen is not None:
+            model.chosen = _with_mean(self.chosen, len(texts))
         model.forget()
         return model
 
@@ -254,6 +254,11 @@ def _over_spans(start: Tensor, end: Tensor, width: Tensor) -> Tensor:
     """start_i + end_(i+w) + width_w.  (batch, word, n) twice, (width, n) -> (batch, word, width, n)"""
     last = end_words(start.shape[1], len(width))  # (word, width)
     return start.unsqueeze(2) + end[:, last] + width
+
+
+def _with_mean(numbers: Tensor, more: int) -> Tensor:
+    """A number for each type, and their mean for some more.  (..., type) -> (..., type + more)"""
+    return torch.cat([numbers, numbers.mean(-1, keepdim=True).expand(*numbers.shape[:-1], more)], -1)
 
 
 def _unit(vectors: Tensor) -> Tensor:

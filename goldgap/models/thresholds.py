@@ -57,4 +57,5 @@ def _best(scores: Tensor, gold: Tensor, wanted: int) -> Tensor:
     if not right[-1]:
         return ranked[0] + 1
     at = int(f1.argmax())
-    return (ranked[at] + lower[at]) / 2
+    half = (ranked[at] + lower[at]) / 2
+    return torch.where(half < ranked[at], half, lower[at])  # of neighbouring numbers, half is one of the two

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -25,6 +26,8 @@ LONGEST = 64
 """Pieces of a text about a type; a description is rarely longer than a sentence."""
 PROTOTYPES, SHOWN = 50, 3
 """Sentences with a mention of each type that are drawn from in training, and that stand for the type behind it."""
+_HUMP = re.compile(r"(?<=[A-Za-z][a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]\w)")
+"""Where a capital begins a word: behind a small letter, or behind capitals and before more than an s of the plural."""
 
 
 @cache
@@ -64,16 +67,12 @@ def _description(recipe: Recipe, label: str) -> TypeSettings:
 def name_in_words(label: str) -> str:
     """A type's name as words.
 
-    >>> name_in_words("cell_line"), name_in_words("WorkOfArt"), name_in_words("DNA")
-    ('cell line', 'work of art', 'DNA')
+    >>> name_in_words("cell_line"), name_in_words("WorkOfArt"), name_in_words("DNA"), name_in_words("IOError")
+    ('cell line', 'work of art', 'DNA', 'IO error')
     """
-    words = label.replace("_", " ").replace("-", " ").split()
-    split = [
-        "".join(f" {c.lower()}" if c.isupper() and i else c for i, c in enumerate(word)) if not word.isupper() else word
-        for word in words
-    ]
-    joined = " ".join(split)
-    return joined if joined.isupper() else joined[0].lower() + joined[1:]
+    words = _HUMP.sub(" ", re.sub(r"[\W_]+", " ", label)).split()
+    # What has a capital behind its first letter, as mRNA, is not a word but a sign.
+    return " ".join(word.lower() if word[1:].islower() else word for word in words) or label
 
 
 def texts_of(descriptions: Sequence[str], tokenizer: Any) -> list[TypeText]:
