@@ -109,7 +109,7 @@ class Recognizer:
         settings["decode"] |= changes
         return Recognizer(self.model, load(Recipe, settings), self.metrics, self.card, self.notes)
 
-    def with_types(self, **descriptions: str) -> Recognizer:
+    def with_types(self, /, **descriptions: str) -> Recognizer:
         """The same model with further types, which it was never trained for, e.g. Vessel="ships and boats".
 
         How well it finds them depends on how near they are to those it knows; docs/results.md has figures.
@@ -117,7 +117,7 @@ class Recognizer:
         if not isinstance(self.model, BiEncoder) or self.recipe.bi_encoder.describe not in ("text", "name"):
             raise ConfigError(
                 f"this model (method {self.recipe.method}) does not read what a type is, so it can have no further "
-                "ones; train one with the method binder"
+                "ones; train one with the method binder and bi_encoder.describe = text, as it is by default"
             )
         for label, text in descriptions.items():
             if problem := label_problem(label):

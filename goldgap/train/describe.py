@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -36,10 +36,13 @@ def known_descriptions() -> dict[str, str]:
     return tomllib.loads(Path(__file__).with_name("descriptions.toml").read_text(encoding="utf-8"))
 
 
-def described(recipe: Recipe, labels: Labels) -> dict[str, TypeSettings]:
-    """A description for every type: the one that was given, one that we know, or its name."""
+def described(recipe: Recipe, labels: Labels, of_dev: Container[str] = ()) -> dict[str, TypeSettings]:
+    """A description for every type: the one that was given, one that we know, or its name.
+
+    of_dev   types that the dev set has, which can have been held out of the training files
+    """
     for name in recipe.types:
-        if name not in labels:
+        if name not in labels and name not in of_dev:
             raise ConfigError(f"types.{name}: {unknown_name('type in the training files', name, labels)}")
     if recipe.bi_encoder.describe in ("atomic", "prototypes"):
         if recipe.types:

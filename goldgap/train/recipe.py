@@ -303,8 +303,12 @@ def read_descriptions(path: Path) -> dict[str, Any]:
     """Settings of types from a TOML file: `[PER]` with a description, or `PER = "..."`."""
     values = toml_values(path)
     types = {name: value if isinstance(value, dict) else {"description": value} for name, value in values.items()}
-    for value in types.values():
-        load(TypeSettings, value, where=path)
+    for name, value in types.items():
+        try:
+            load(TypeSettings, value)
+        except ConfigError as error:
+            what = f"expected {name} = 'what it is', or a list of such texts"
+            raise ConfigError(f"{name}: {error.message}; {what}", path=path) from None
     return {"types": types}
 
 

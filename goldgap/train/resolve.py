@@ -32,7 +32,7 @@ def resolved(recipe: Recipe, parts: Split) -> Recipe:
         policy = policy.model_copy(update={"settings": {**policy.settings, "ratio": ratio}})
     types = recipe.types
     if recipe.model.kind == "bi-encoder":
-        types = described(recipe, parts.train.labels)
+        types = described(recipe, parts.train.labels, () if parts.dev is None else parts.dev.labels)
         if recipe.bi_encoder.thresholds == "dev" and parts.dev is None:
             raise InputError("bi_encoder.thresholds = dev, but there is no dev set: name one with --dev")
     decoders.get(decode.how)
