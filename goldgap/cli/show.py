@@ -151,6 +151,16 @@ def show_evaluation(evaluation: Evaluation) -> None:
     out.print()
     rows = [(match, *_numbers(evaluation.entities[match].micro)) for match in MATCHES]
     out.print(table(("", "precision", "recall", "F1"), rows, title="Other ways to match"))
+    types = evaluation.strict.per_type
+    if len(types) > 1:
+        rows = [
+            (label, *(percent(evaluation.entities[match].per_type[label].f1) for match in MATCHES)) for label in types
+        ]
+        out.print()
+        out.print(table(("", *MATCHES), rows, title="F1 of each type by the way to match"))
+    if inside := evaluation.inner.gold:
+        found = evaluation.inner.tp
+        out.print(f"\nentities inside another: {found:,} of {inside:,} found ({percent(found / inside)} %)")
     show_errors(evaluation.errors)
 
 

@@ -88,6 +88,16 @@ def token_pairs(documents: Iterable[tuple[Document, Document]]) -> list[Pair]:
     return pairs
 
 
+def inner(entities: frozenset[Key]) -> frozenset[Key]:
+    """The entities that lie inside another one with a larger range."""
+    inside, reach = set(), -1
+    for start, end in sorted({key[:2] for key in entities}, key=lambda own: (own[0], -own[1])):
+        if end <= reach:  # what came before begins no later and ends no earlier
+            inside.add((start, end))
+        reach = max(reach, end)
+    return frozenset(key for key in entities if key[:2] in inside)
+
+
 def by_type(pair: Pair) -> dict[str, tuple[list[Key], list[Key]]]:
     """Gold and predicted entities of each type that occurs."""
     groups: dict[str, tuple[list[Key], list[Key]]] = {}

@@ -18,6 +18,7 @@ from goldgap.evaluate.counts import (
     by_type,
     count,
     entity_pairs,
+    inner,
     pair_up,
     token_pairs,
 )
@@ -80,6 +81,8 @@ class Evaluation:
     entities: dict[Match, Scores]
     tokens: Scores
     errors: Errors
+    inner: Counts
+    """Gold entities that lie inside another, and how many of them were found; predictions are not counted."""
     documents: int
     samples: int
     seed: int
@@ -95,6 +98,7 @@ class Evaluation:
             **{match: scores.to_json() for match, scores in self.entities.items()},
             "tokens": self.tokens.to_json(),
             "errors": self.errors.to_json(),
+            "inner": {"gold": self.inner.gold, "found": self.inner.tp, "recall": Score(self.inner).recall},
             "documents": self.documents,
             "bootstrap": {"samples": self.samples, "seed": self.seed},
         }
@@ -110,11 +114,17 @@ def evaluate(gold: Corpus, predicted: Corpus, *, samples: int = 1000, seed: int 
         entities={match: _scores(counts, samples, seed) for match, counts in per_document.items()},
         tokens=_scores(_token_counts(documents), samples, seed),
         errors=find_errors(pairs),
+        inner=_inner(pairs),
         documents=len(documents),
         samples=samples,
         seed=seed,
         strict_counts=[total(counts) for counts in per_document["strict"]],
     )
+
+
+def _inner(pairs: Sequence[Pair]) -> Counts:
+    inside = [(inner(pair.gold), pair.predicted) for pair in pairs]
+    return Counts(tp=sum(len(own & found) for own, found in inside), gold=sum(len(own) for own, _ in inside))
 
 
 def entity_scores(pairs: Sequence[Pair], *, match: Match = "strict", samples: int = 0, seed: int = 0) -> Scores:

@@ -15,7 +15,7 @@ from goldgap.core.errors import InputError
 from goldgap.corpus.conll import join_words
 from goldgap.corpus.tags import tags_to_spans
 from goldgap.evaluate.bootstrap import compare, f1_interval
-from goldgap.evaluate.counts import MATCHES, Counts, Key, Match, Pair, by_type, count
+from goldgap.evaluate.counts import MATCHES, Counts, Key, Match, Pair, by_type, count, inner
 from goldgap.evaluate.errors import MISSED, SPURIOUS, find_errors
 from goldgap.evaluate.scores import Score, add, entity_scores, evaluate, total
 from tests.unit.test_tags import conlleval_spans
@@ -330,3 +330,20 @@ def test_an_entity_is_explained_by_its_most_alike_partner() -> None:
     assert find_errors([same_type]).confusion == {("X", "X"): 1, (SPURIOUS, "Y"): 1}
     most_in_common = Pair(frozenset({(0, 9, "X")}), frozenset({(0, 3, "Y"), (4, 9, "Z")}))
     assert find_errors([most_in_common]).confusion == {("X", "Z"): 1, (SPURIOUS, "Y"): 1}
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.frozensets(st.tuples(st.integers(0, 6), st.integers(1, 6), st.sampled_from("XY")), max_size=8))
+def test_inner_entities_are_those_inside_another_of_a_larger_range(drawn: frozenset[tuple[int, int, str]]) -> None:
+    entities = frozenset((start, start + size, label) for start, size, label in drawn)
+    expected = {
+        one for one in entities if any(two[0] <= one[0] and one[1] <= two[1] and two[:2] != one[:2] for two in entities)
+    }
+    assert inner(entities) == expected
+
+
+def test_found_inner_entities_are_counted() -> None:
+    gold = Document("a b c d", (Entity(0, 3, "X"), Entity(0, 1, "X"), Entity(2, 3, "Y"), Entity(4, 5, "X")), id="1")
+    found = gold.replace(entities=(Entity(0, 1, "X"), Entity(2, 3, "X"), Entity(4, 5, "X")))
+    values = evaluate(Corpus([gold]), Corpus([found]), samples=0).to_json()["inner"]
+    assert values == {"gold": 2, "found": 1, "recall": 0.5}
