@@ -151,13 +151,11 @@ def show_evaluation(evaluation: Evaluation) -> None:
     out.print()
     rows = [(match, *_numbers(evaluation.entities[match].micro)) for match in MATCHES]
     out.print(table(("", "precision", "recall", "F1"), rows, title="Other ways to match"))
-    types = evaluation.strict.per_type
-    if len(types) > 1:
-        rows = [
-            (label, *(percent(evaluation.entities[match].per_type[label].f1) for match in MATCHES)) for label in types
-        ]
+    if len(types := evaluation.strict.per_type) > 1:
+        columns = [evaluation.entities[match].per_type for match in MATCHES]
+        cells = [(label, *(percent(column[label].f1) for column in columns)) for label in types]
         out.print()
-        out.print(table(("", *MATCHES), rows, title="F1 of each type by the way to match"))
+        out.print(table(("", *MATCHES), cells, title="F1 of each type"))
     if inside := evaluation.inner.gold:
         found = evaluation.inner.tp
         out.print(f"\nentities inside another: {found:,} of {inside:,} found ({percent(found / inside)} %)")

@@ -172,11 +172,11 @@ start       33.33   33.33  33.33
 end         66.67   66.67  66.67
 loose       66.67   66.67  66.67
 
-F1 of each type by the way to match
-     strict  start    end   loose
-LOC    0.00   0.00   0.00    0.00
-ORG    0.00   0.00   0.00    0.00
-PER   50.00  50.00 100.00  100.00
+F1 of each type
+     strict  start     end   loose
+LOC    0.00   0.00    0.00    0.00
+ORG    0.00   0.00    0.00    0.00
+PER   50.00  50.00  100.00  100.00
 
 Errors
 right range, wrong type  0
