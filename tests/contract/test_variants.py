@@ -22,11 +22,13 @@ from goldgap.decode import Candidate, decode, decoders
 from goldgap.encode.batch import Batch
 from goldgap.encode.encoder import ENCODERS, MINILM
 from goldgap.losses import losses
+from goldgap.models.bi_encoder import BiEncoder
 from goldgap.models.model import Model
 from goldgap.models.predict import predict
 from goldgap.models.span import HeadSizes, SpanScores, heads
 from goldgap.models.span_model import SpanModel
 from goldgap.models.states import BatchStates
+from goldgap.models.types import AtomicTypes
 from goldgap.train.build import build
 from goldgap.train.loop import Seen, Stopped
 from goldgap.train.recipe import EncoderSettings, Recipe, TrainSettings, recipe_for
@@ -257,18 +259,46 @@ def encoder_variants() -> Iterator[tuple[str, dict[str, Any]]]:
             yield "tiny " + " ".join(map(str, values)), {"name": "tiny", **chosen}
 
 
-MODELS = {
-    f"{title}, {head}{', several' if several else ''}": (encoder, head, several)
-    for (title, encoder), head, several in product(encoder_variants(), heads, (False, True))
-}
+TYPES = {label: {"description": f"{label} of the works"} for label in corpus().labels}
+
+
+def span_models() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every head over every encoder."""
+    for (title, encoder), head, several in product(encoder_variants(), heads, (False, True)):
+        name = f"{title}, {head}{', several' if several else ''}"
+        yield name, {"method": "span", "encoder": encoder, "model": {"head": head, "several": several}}
+
+
+def bi_encoders() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Types that are read or learned, and all else that changes what a bi-encoder is made of."""
+    tiny, bilstm = {"name": "tiny"}, {"name": "bilstm", "min_count": 1, "size": 32, "hidden": 32}
+    text, atomic = {"describe": "text", "pooling": "mean"}, {"describe": "atomic"}
+    for title, encoder, several, options in (
+        ("text", tiny, False, text),
+        ("text, several", tiny, True, text),
+        ("text, share_encoders", tiny, False, {**text, "share_encoders": True}),
+        ("text, share_projections", tiny, False, {**text, "share_projections": True}),
+        ("text, thresholds=global", tiny, False, {**text, "thresholds": "global"}),
+        ("atomic", tiny, False, atomic),
+        ("atomic, several, thresholds=global", tiny, True, {**atomic, "thresholds": "global"}),
+        ("bilstm, atomic", bilstm, False, atomic),
+    ):
+        own: dict[str, Any] = {"method": "binder", "encoder": encoder, "model": {"several": several}}
+        types = TYPES if options["describe"] == "text" else {}
+        yield f"bi-encoder, {title}", {**own, "bi_encoder": options, "types": types}
+
+
+SPAN_MODELS, BI_ENCODERS = dict(span_models()), dict(bi_encoders())
+MODELS = SPAN_MODELS | BI_ENCODERS
 
 
 def recipe_of(name: str, tiny_encoder: Path, **train: Any) -> Recipe:
-    encoder, head, several = MODELS[name]
+    own = MODELS[name]
+    encoder, several = own["encoder"], own["model"]["several"]
     place = str(tiny_encoder) if encoder["name"] == "tiny" else encoder["name"]
-    model = {"head": head, "several": several, "max_width": 4, "hidden": 24, "width_size": 8, "dropout": 0.0}
-    decode = {"how": "none" if model.get("several") else "greedy"}
-    return recipe_for("span", {"encoder": {**encoder, "name": place}, "model": model, "train": train, "decode": decode})
+    shared = {"model": {"max_width": 4, "hidden": 24, "width_size": 8, "dropout": 0.0}, "train": train}
+    decode = {"how": "none" if several else "greedy"}
+    return recipe_for(own["method"], shared, own, {"encoder": {"name": place}, "decode": decode})
 
 
 @pytest.fixture
@@ -278,6 +308,8 @@ def model(request: pytest.FixtureRequest, tiny_encoder: Path) -> Model:
 
 
 every_model = pytest.mark.parametrize("model", list(MODELS), indirect=True)
+every_span_model = pytest.mark.parametrize("model", list(SPAN_MODELS), indirect=True)
+every_bi_encoder = pytest.mark.parametrize("model", list(BI_ENCODERS), indirect=True)
 
 
 def batch_of(model: Model, *more: str) -> Batch:
@@ -292,7 +324,7 @@ def logits_of(model: Model, batch: Batch) -> list[Tensor]:
 
 
 def test_every_option_of_an_encoder_is_among_the_models() -> None:
-    seen = [encoder for encoder, _, _ in MODELS.values()]
+    seen = [own["encoder"] for own in SPAN_MODELS.values()]
     for option, values in OPTIONS.items():
         assert {encoder[option] for encoder in seen if option in encoder} == set(values)
     assert {encoder["name"] for encoder in seen} == {"tiny", *ENCODERS} - {MINILM}
@@ -301,24 +333,20 @@ def test_every_option_of_an_encoder_is_among_the_models() -> None:
 @every_model
 class TestEveryModel:
     def test_every_trainable_parameter_gets_a_gradient(self, model: Model) -> None:
-        scores = model(batch_of(model))
-        noise = torch.randn(scores.logits.shape, generator=generator())
-        (scores.logits * noise)[scores.valid].sum().backward()
+        batch = batch_of(model)
+        scores = model(batch)
+        outputs = [scores.logits[scores.valid]]
+        if scores.similarity is not None:  # of the ends, which the logits do not show
+            inside = torch.arange(batch.first.shape[1]) < batch.words[:, None]  # (batch, word)
+            outputs += [scores.similarity.start[inside], scores.similarity.end[inside], *scores.similarity.thresholds]
+        made = generator()
+        total = torch.stack([(own * torch.randn(own.shape, generator=made)).sum() for own in outputs]).sum()
+        total.backward()  # type: ignore[no-untyped-call]
         for name, parameter in model.named_parameters():
             assert parameter.requires_grad
             assert parameter.grad is not None, name
             if not name.endswith("key.bias"):  # adds the same to every score of an attention: softmax does not see it
                 assert parameter.grad.abs().sum() > 0, name
-
-    def test_is_what_its_recipe_says(self, model: Model, request: pytest.FixtureRequest) -> None:
-        encoder, head, several = MODELS[request.node.callspec.params["model"]]
-        assert isinstance(model, SpanModel)
-        assert type(model.head.head) is type(heads.get(head)(2, 2, HeadSizes(2, 2, 2, 0.0)))
-        logits = model(batch_of(model)).logits
-        assert logits.shape[-1] == 4
-        assert bool((logits[..., 0] == 0).all()) is several  # no type competes with another: O is where they are 0
-        assert (getattr(model.encoder, "shapes", None) is None) is (encoder.get("shapes") is False)
-        assert (getattr(model.encoder, "mix", None) is None) is (encoder.get("layers") != "mix")
 
     def test_comes_back_from_disk_the_same(
         self, model: Model, tiny_encoder: Path, request: pytest.FixtureRequest, tmp_path: Path
@@ -385,11 +413,49 @@ class TestEveryModel:
                 assert 0 < entity.score <= 1
                 assert document.text[entity.start : entity.end].strip() == document.text[entity.start : entity.end]
 
+
+@every_span_model
+class TestEverySpanModel:
+    def test_is_what_its_recipe_says(self, model: Model, request: pytest.FixtureRequest) -> None:
+        own = SPAN_MODELS[request.node.callspec.params["model"]]
+        assert isinstance(model, SpanModel)
+        assert type(model.head.head) is type(heads.get(own["model"]["head"])(2, 2, HeadSizes(2, 2, 2, 0.0)))
+        logits = model(batch_of(model)).logits
+        assert logits.shape[-1] == 4
+        no_rivals = bool((logits[..., 0] == 0).all())  # no type competes with another: O is where they are 0
+        assert no_rivals is own["model"]["several"] is model.several
+        assert (getattr(model.encoder, "shapes", None) is None) is (own["encoder"].get("shapes") is False)
+        assert (getattr(model.encoder, "mix", None) is None) is (own["encoder"].get("layers") != "mix")
+
     def test_finds_nothing_where_every_score_is_that_of_no_entity(self, model: Model) -> None:
         assert isinstance(model, SpanModel)
         with torch.no_grad():
             model.head.head.label.weight.zero_()
-            model.head.head.label.bias.copy_(-torch.arange(len(model.head.head.label.bias)) - float(model.head.several))
+            model.head.head.label.bias.copy_(-torch.arange(len(model.head.head.label.bias)) - float(model.several))
+        assert [document.entities for document in predict(model, corpus(), how="none")] == [()] * 8
+
+
+@every_bi_encoder
+class TestEveryBiEncoder:
+    def test_is_what_its_recipe_says(self, model: Model, request: pytest.FixtureRequest) -> None:
+        own = BI_ENCODERS[request.node.callspec.params["model"]]
+        options = own["bi_encoder"]
+        assert isinstance(model, BiEncoder)
+        scores = model(batch_of(model))
+        assert scores.logits.shape[-1] == 4
+        assert not scores.logits[..., 0].any()
+        assert model.several is own["model"]["several"]
+        assert isinstance(model.types, AtomicTypes) is (options["describe"] == "atomic")
+        if options["describe"] == "text":
+            assert (model.types.reader is model.encoder.model) is options.get("share_encoders", False)
+        assert (len(model.of_types), len(model.of_words)) == ((1, 1) if options.get("share_projections") else (3, 4))
+        assert (model.limits is not None) is (options.get("thresholds") == "global")
+
+    def test_finds_nothing_where_every_similarity_is_that_of_the_threshold(self, model: Model) -> None:
+        assert isinstance(model, BiEncoder)
+        assert any(document.entities for document in predict(model, corpus(), how="none"))
+        with torch.no_grad():
+            model.temperature.fill_(float("-inf"))  # all similarities are 0
         assert [document.entities for document in predict(model, corpus(), how="none")] == [()] * 8
 
 

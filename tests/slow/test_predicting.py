@@ -25,13 +25,26 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def model(tiny_encoder: Path) -> Recognizer:
+def span_model(tiny_encoder: Path) -> Recognizer:
     return Recognizer.train(corpus(), corpus(), method="span", **settings(tiny_encoder))
+
+
+@pytest.fixture(scope="module")
+def bi_encoder(tiny_encoder: Path) -> Recognizer:
+    return Recognizer.train(corpus(), corpus(), method="binder", **settings(tiny_encoder, epochs=15))
+
+
+@pytest.fixture(params=["span_model", "bi_encoder"])
+def model(request: pytest.FixtureRequest) -> Recognizer:
+    found: Recognizer = request.getfixturevalue(request.param)
+    return found
 
 
 # Long documents
 
 Span = tuple[int, int]
+Found = tuple[int, int, str, float, float]
+"""The words of a span, its type, its score, and what comes first where spans overlap."""
 
 
 def long_text(words: int) -> str:
@@ -58,8 +71,8 @@ def cut_by_the_book(sizes: list[int], limit: int, overlap: int) -> list[Span]:
         first = max(first + 1, end - overlap)
 
 
-def scored_by_the_book(model: Recognizer, text: str) -> list[tuple[int, int, str, float]]:
-    """Every span that is called an entity in the window where it is farthest from an edge: words, type, score."""
+def scored_by_the_book(model: Recognizer, text: str) -> list[Found]:
+    """Every span that is called an entity in the window where it is farthest from an edge."""
     words = split_words(text)
     sizes = [len(own) for own in align([[text[a:b] for a, b in words]], model.model.tokenizer)[0].pieces]
     special = special_pieces(model.model.tokenizer)
@@ -78,38 +91,45 @@ def scored_by_the_book(model: Recognizer, text: str) -> list[tuple[int, int, str
     for index, (a, b) in enumerate(windows):
         alone = Document(text[words[a][0] : words[b - 1][1]])
         with torch.no_grad():
-            probabilities = torch.softmax(model.model(model.model.batch(model.model.examples([alone]))).logits[0], -1)
+            scores = model.model(model.model.batch(model.model.examples([alone])))
+        probabilities = torch.softmax(scores.logits[0], -1)
         for first in range(a, b):
             for end in range(first + 1, min(first + widths, b) + 1):
-                row = probabilities[(first - a) * widths + end - first - 1]
+                cell = (first - a) * widths + end - first - 1
+                row = probabilities[cell]
                 kind = int(row.argmax())
                 if best[first, end][1] == index and kind > 0:
-                    found.append((first, end, model.labels.types[kind - 1], float(row[kind])))
+                    rank = row[kind] if scores.similarity is None else scores.similarity.span[0, cell, kind - 1]
+                    found.append((first, end, model.labels.types[kind - 1], float(row[kind]), float(rank)))
     return found
 
 
-def flat_by_the_book(spans: list[tuple[int, int, str, float]]) -> list[tuple[int, int, str, float]]:
+def flat_by_the_book(spans: list[Found]) -> list[Found]:
     taken: set[int] = set()
     chosen = []
-    for span in sorted(spans, key=lambda span: (-span[3], span[0], span[1])):
+    for span in sorted(spans, key=lambda span: (-span[4], span[0], span[1])):
         if taken.isdisjoint(range(span[0], span[1])):
             taken |= set(range(span[0], span[1]))
             chosen.append(span)
     return sorted(chosen)
 
 
-def test_a_document_of_20000_words_has_the_entities_of_its_windows(model: Recognizer) -> None:
-    text = long_text(20_000)
+@pytest.mark.parametrize(("kind", "size", "least"), [("span_model", 20_000, 4_000), ("bi_encoder", 2_000, 200)])
+def test_a_long_document_has_the_entities_of_its_windows(
+    kind: str, size: int, least: int, request: pytest.FixtureRequest
+) -> None:
+    model: Recognizer = request.getfixturevalue(kind)
+    text = long_text(size)
     words = split_words(text)
-    assert len(words) > 20_000
+    assert len(words) > size
     expected = flat_by_the_book(scored_by_the_book(model, text))
     found = model(text)
     assert [(text[e.start : e.end], e.label) for e in found] == [
-        (text[words[first][0] : words[end - 1][1]], label) for first, end, label, _ in expected
+        (text[words[first][0] : words[end - 1][1]], label) for first, end, label, _, _ in expected
     ]
-    assert [e.start for e in found] == [words[first][0] for first, _, _, _ in expected]
-    assert [e.score for e in found] == pytest.approx([score for _, _, _, score in expected], abs=1e-4)
-    assert len(found) > 4_000
+    assert [e.start for e in found] == [words[first][0] for first, _, _, _, _ in expected]
+    assert [e.score for e in found] == pytest.approx([score for _, _, _, score, _ in expected], abs=1e-4)
+    assert len(found) > least
 
 
 def test_a_long_document_has_the_entities_of_its_paragraphs(model: Recognizer) -> None:
@@ -124,8 +144,9 @@ def test_a_long_document_has_the_entities_of_its_paragraphs(model: Recognizer) -
     assert [span[3] for span in whole] == pytest.approx([span[3] for span in alone], abs=1e-5)
 
 
-def test_no_span_is_lost_at_the_edge_of_a_window(model: Recognizer) -> None:
+def test_no_span_is_lost_at_the_edge_of_a_window(span_model: Recognizer) -> None:
     """A model that calls every span an entity: each is found, and once."""
+    model = span_model
     everything = Recognizer(model.model, model.recipe, [], "").with_decoding(how="none")
     assert isinstance(model.model, SpanModel)
     head = model.model.head.head.label
@@ -180,9 +201,9 @@ def write_sentences(path: Path, size: int) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
-def test_memory_does_not_grow_with_the_file(model: Recognizer, tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_file(span_model: Recognizer, tmp_path: Path) -> None:
     """2 and 20 MB are measured by benchmarks/memory.py."""
-    model.save(tmp_path / "model")
+    span_model.save(tmp_path / "model")
     peaks = []
     for size in (100_000, 1_000_000):
         write_sentences(tmp_path / f"{size}.txt", size)
