@@ -568,12 +568,13 @@ def recognizer_of(recipe: Recipe) -> Recognizer:
 )
 def test_further_types_leave_the_others_as_they_are(options: dict[str, Any], tiny_encoder: Path) -> None:
     model = made(tiny_encoder, bi_encoder=options).eval()
-    more = model.with_types({label: texts_of([text], model.tokenizer) for label, text in NEW.items()})
-    assert more.labels.types == ("LOC", "ORG", "PER", "DATE", "WORK")
-    assert model.labels.types == ("LOC", "ORG", "PER")
     batch = batch_of(model)
     with torch.no_grad():
-        old, new = model(batch), more(batch)
+        old = model(batch)
+        more = model.with_types({label: texts_of([text], model.tokenizer) for label, text in NEW.items()})
+        new = more(batch)
+    assert more.labels.types == ("LOC", "ORG", "PER", "DATE", "WORK")
+    assert model.labels.types == ("LOC", "ORG", "PER")
     assert torch.allclose(new.logits[..., :4], old.logits, atol=1e-5)
     assert torch.allclose(new.similarity.start[..., :3], old.similarity.start, atol=1e-5)
     assert new.logits.shape[-1] == 6
@@ -605,9 +606,12 @@ def test_a_model_with_further_types_is_saved_with_them(thresholds: str, tiny_enc
 
 
 class Counting(torch.nn.Module):
-    """An encoder whose vector of a piece is its number, its place and the number of texts."""
+    """An encoder whose vector of a piece is its number, its place and the number of texts; `read` is what it read."""
+
+    read: list[list[int]]
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Any:
+        self.read = input_ids.tolist()
         places = torch.arange(input_ids.shape[1]).expand_as(input_ids)
         counts = torch.full_like(input_ids, len(input_ids))
         return SimpleNamespace(last_hidden_state=torch.stack([input_ids, places, counts], -1).float())
@@ -615,8 +619,9 @@ class Counting(torch.nn.Module):
 
 def test_the_vector_of_a_type_is_the_mean_over_its_texts() -> None:
     texts = [[TypeText([5, 6, 7], 1)], [TypeText([1], 0), TypeText([3, 9], 0), TypeText([2, 4, 8, 6], 3)]]
-    first = TypeReader(Counting(), texts, padding=100)()
-    assert torch.allclose(first, torch.tensor([[6.0, 1.0, 4.0], [(1 + 3 + 6) / 3, 1.0, 4.0]]))
+    reader = TypeReader(Counting(), texts, padding=100)
+    assert torch.allclose(reader(), torch.tensor([[6.0, 1.0, 4.0], [(1 + 3 + 6) / 3, 1.0, 4.0]]))
+    assert reader.reader.read == [[5, 6, 7, 100], [1, 100, 100, 100], [3, 9, 100, 100], [2, 4, 8, 6]]
     mean = TypeReader(Counting(), texts, padding=100, pooling="mean")()
     assert torch.allclose(mean[:, 0], torch.tensor([6.0, (1 + 6 + 5) / 3]))
 
