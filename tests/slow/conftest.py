@@ -11,14 +11,24 @@ import pytest
 from goldgap import Corpus
 from tests.slow.runs import EVERY, STEPS, Data, Whole, finish, hashes, keep_copies
 from tests.slow.test_training import corpus
+from tests.tiny import save_tiny_encoder
 
 collect_ignore = ["warm.py"]  # works when it is imported: only for the process that the runs are forks of
 
 
 @pytest.fixture(scope="session")
 def whole(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Whole:
-    place = tmp_path_factory.mktemp("whole")
-    data = Data(tiny_encoder, place / "train.jsonl", place / "dev.jsonl")
+    return run_whole(tiny_encoder, "weighted", tmp_path_factory.mktemp("whole"))
+
+
+@pytest.fixture(scope="session")
+def whole_bi_encoder(tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    place = tmp_path_factory.mktemp("whole-bi-encoder")
+    return run_whole(save_tiny_encoder(place / "encoder", mask=True), "binder", place)
+
+
+def run_whole(encoder: Path, method: str, place: Path) -> Whole:
+    data = Data(encoder, place / "train.jsonl", place / "dev.jsonl", method)
     documents = corpus(complete=False).documents
     Corpus([d.replace(id=f"doc-{part}-{d.id}") for part in range(4) for d in documents]).write(data.train)
     Corpus(list(documents)).write(data.dev)

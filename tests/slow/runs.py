@@ -39,7 +39,6 @@ SETTINGS: dict[str, object] = {
     "model.hidden": 16,
     "model.width_size": 8,
     "model.dropout": 0.1,
-    "policy.ratio": 1.0,
     "train.batch_size": 4,
     "train.encoder_rate": 5e-3,
     "train.head_rate": 2e-2,
@@ -47,6 +46,11 @@ SETTINGS: dict[str, object] = {
     "train.certain_negatives": False,
     "train.checkpoint_steps": EVERY,
 }
+OF_METHOD: dict[str, dict[str, object]] = {
+    "weighted": {"policy.ratio": 1.0},
+    "binder": {"bi_encoder.size": 16, "bi_encoder.describe": "prototypes", "bi_encoder.thresholds": "dev"},
+}
+"""Those that draw at every step, and that keep a state of their own."""
 
 Change = Callable[[], None]
 """What a process does to itself before the command begins. It is sent there, so it is a function of a module, or a
@@ -55,17 +59,19 @@ Change = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What the runs read."""
+    """What the runs read, and how they train."""
 
     encoder: Path
     train: Path
     dev: Path
+    method: str = "weighted"
 
     def arguments(self, output: Path, *more: str, **settings: object) -> list[str]:
         """The command that trains `output`; settings are written with __ for the dot."""
-        named = SETTINGS | {name.replace("__", "."): value for name, value in settings.items()}
+        changed = {name.replace("__", "."): value for name, value in settings.items()}
+        named = SETTINGS | OF_METHOD[self.method] | changed
         files = ["--train", str(self.train), "--dev", str(self.dev), "--encoder", str(self.encoder)]
-        command = ["train", *files, "--method", "weighted", "--epochs", str(EPOCHS), "-o", str(output), *more]
+        command = ["train", *files, "--method", self.method, "--epochs", str(EPOCHS), "-o", str(output), *more]
         return command + [word for name, value in named.items() for word in ("--set", f"{name}={_toml(value)}")]
 
 

@@ -122,6 +122,15 @@ def test_a_run_killed_at_random_instants_gives_the_same_bytes(whole: Whole, tmp_
     assert kills["inside a save"] >= 0.3 * kills["landed"]
 
 
+def test_a_bi_encoder_killed_at_random_instants_gives_the_same_bytes(whole_bi_encoder: Whole, tmp_path: Path) -> None:
+    """It draws sentences that stand for its types at every step, and chooses thresholds at every evaluation."""
+    whole, chance, kills = whole_bi_encoder, random.Random(0), Counter[str]()
+    for attempt in range(2):
+        kills += trial(whole, tmp_path / str(attempt), chance, whole.seconds)
+    assert kills["landed"] >= 1
+    whole.resume(whole.unfinished(tmp_path / "first", EVERY))
+
+
 # Every kill point
 
 DIED, SURVIVED = 77, 78
