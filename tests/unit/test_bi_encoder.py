@@ -564,7 +564,9 @@ def recognizer_of(recipe: Recipe) -> Recognizer:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"share_encoders": True}, {"thresholds": "global"}, {"thresholds": "dev"}], ids=str
+    "options",
+    [{}, {"share_encoders": True}, {"pooling": "mean"}, {"thresholds": "global"}, {"thresholds": "dev"}],
+    ids=str,
 )
 def test_further_types_leave_the_others_as_they_are(options: dict[str, Any], tiny_encoder: Path) -> None:
     model = made(tiny_encoder, bi_encoder=options).eval()
@@ -582,6 +584,7 @@ def test_further_types_leave_the_others_as_they_are(options: dict[str, Any], tin
     check_against_literal(model)
     own = dict(model.named_parameters())
     assert all(parameter is own[name] for name, parameter in more.named_parameters() if name != "limits")
+    assert more.state_dict().keys() == model.state_dict().keys()
 
 
 def test_a_further_type_reads_as_if_it_had_been_there(tiny_encoder: Path) -> None:
