@@ -25,7 +25,7 @@ from goldgap.losses.contrastive import Similarity, Thresholds
 from goldgap.models.bi_encoder import BLOCK, BiEncoder, SummedFeatures, band_products, span_lengths
 from goldgap.models.predict import TOGETHER, candidates, predict
 from goldgap.models.span import SpanScores, inside
-from goldgap.models.thresholds import best_thresholds
+from goldgap.models.thresholds import best_thresholds, gold_cells
 from goldgap.models.types import AtomicTypes, TypeReader, TypeText
 from goldgap.train.build import build
 from goldgap.train.data import Plan, Split, prepare
@@ -303,6 +303,21 @@ def test_thresholds_of_the_dev_set_are_trained_without(tiny_encoder: Path) -> No
     assert all(loss > 0 for loss in losses[:4])
 
 
+@pytest.mark.parametrize("drop", [False, True])
+def test_texts_without_an_annotation_are_trained_on_or_not(drop: bool, tiny_encoder: Path) -> None:
+    data = stepper(tiny_encoder, bi_encoder={"drop_empty": drop}).data
+    texts = [corpus()[example.document].text for example in data.examples]
+    assert ("it was at the works" in texts) is not drop
+    assert len(texts) == len(data.states) == (7 if drop else 8)
+
+
+def test_every_type_of_a_span_is_told_apart_whether_it_can_have_several_or_not(tiny_encoder: Path) -> None:
+    for several in (False, True):
+        run = stepper(tiny_encoder, corpus(False), model={"several": several})
+        assert all(states.types is not None and states.possible is None for states in run.data.states)
+        assert run.model.several is several
+
+
 @pytest.mark.parametrize("options", [{}, {"share_encoders": True}, {"thresholds": "global"}], ids=str)
 @pytest.mark.parametrize("policy", ["all", "top-neg", "uniform"])
 def test_half_precision_trains_and_stays_finite(policy: str, options: dict[str, Any], tiny_encoder: Path) -> None:
@@ -436,21 +451,22 @@ def untrained(tiny_encoder: Path) -> BiEncoder:
     return made(tiny_encoder, bi_encoder={"thresholds": "dev"}).eval()
 
 
-@hypothesis_settings(derandomize=True, deadline=None, max_examples=60)
-@given(st.lists(st.tuples(numbers, st.sampled_from(["PER", "LOC", None])), min_size=1, max_size=9))
+@hypothesis_settings(derandomize=True, deadline=None, max_examples=40)
+@given(st.lists(st.tuples(numbers, st.sampled_from(["PER", "LOC", None]), st.integers(2, 3)), min_size=1, max_size=9))
 def test_thresholds_of_the_dev_set_are_as_good_as_any(
-    untrained: BiEncoder, told: list[tuple[float, str | None]]
+    untrained: BiEncoder, told: list[tuple[float, str | None, int]]
 ) -> None:
-    scores = [score for score, _ in told]
-    documents = [Document("Ann", () if label is None else (Entity(0, 3, label),)) for _, label in told]
+    """Some entities end inside of their word: they are missed under any threshold."""
+    scores = [score for score, _, _ in told]
+    documents = [Document("Ann", () if label is None else (Entity(0, end, label),)) for _, label, end in told]
     untrained.forward = Said(untrained, scores).forward  # type: ignore[method-assign]
     try:
         found = best_thresholds(untrained, documents).tolist()
     finally:
         del untrained.forward
     for label, threshold in zip(untrained.labels, found, strict=True):
-        gold = [own == label for _, own in told]
-        assert f1_above(scores, gold, sum(gold), threshold) == best_of_all(scores, gold, sum(gold))
+        gold, wanted = [(own, end) == (label, 3) for _, own, end in told], sum(own == label for _, own, _ in told)
+        assert f1_above(scores, gold, wanted, threshold) == best_of_all(scores, gold, wanted)
         if not any(gold):
             assert threshold > max(scores)
 
@@ -466,6 +482,9 @@ def test_thresholds_count_what_no_span_can_find_and_spans_of_long_texts_once(tin
     assert model.chosen is not None
     model.chosen.fill_(-1e9)  # every span and type is a candidate
     every = [(number, item) for number, (_, found) in enumerate(candidates(model, dev)) for item in found]
+    examples = model.examples(dev.documents)
+    windows = [gold_cells(example, dev[example.document], model.labels, WIDTHS) for example in examples]
+    assert sum(int(cells.sum()) for cells, _ in windows) == len(every) / 3
     model.fit_to(dev.documents)
     for kind, label in enumerate(model.labels):
         own = [(number, item) for number, item in every if item.label == kind + 1]
@@ -473,6 +492,7 @@ def test_thresholds_count_what_no_span_can_find_and_spans_of_long_texts_once(tin
         truth = {(number, e.start, e.end) for number, d in enumerate(dev) for e in d.entities if e.label == label}
         gold = [(number, item.start, item.end) in truth for number, item in own]
         assert len(truth) - sum(gold) == (2 if label == "PER" else 0)
+        assert sum(int(types[cells, kind].sum()) for cells, types in windows) == sum(gold)
         best = best_of_all(scores, gold, len(truth))
         assert f1_above(scores, gold, len(truth), float(model.chosen[kind])) == best
 
@@ -777,6 +797,10 @@ def test_a_saved_model_comes_back_the_same(options: dict[str, Any], marking_enco
     weights = loaded.model.state_dict()
     assert weights.keys() == model.state_dict().keys()
     assert all(torch.equal(tensor, weights[name]) for name, tensor in model.state_dict().items())
+    if options.get("describe") == "prototypes":  # those that stand for a type in prediction, and no more
+        assert isinstance(loaded.model, BiEncoder)
+        assert loaded.model.types.texts == [own[:SHOWN] for own in model.types.texts]
+        assert max(map(len, model.types.texts)) > SHOWN
 
 
 # Names
