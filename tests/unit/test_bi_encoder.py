@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from torch import Tensor
@@ -453,6 +453,7 @@ def untrained(tiny_encoder: Path) -> BiEncoder:
 
 @hypothesis_settings(derandomize=True, deadline=None, max_examples=40)
 @given(st.lists(st.tuples(numbers, st.sampled_from(["PER", "LOC", None]), st.integers(2, 3)), min_size=1, max_size=9))
+@example([(1.0, "PER", 3), (0.75, None, 3), (0.5, None, 3), (0.25, "PER", 3), (-1.0, "PER", 2), (-1.0, "PER", 2)])
 def test_thresholds_of_the_dev_set_are_as_good_as_any(
     untrained: BiEncoder, told: list[tuple[float, str | None, int]]
 ) -> None:
