@@ -11,7 +11,8 @@ HERE = Path(__file__).parent
 COMMANDS = (
     *("annotate", "check", "convert", "mask", "train", "predict", "suspects", "evaluate", "compare", "diagnose"),
     *(f"diagnose {what}" for what in ("sparsity", "guarantee", "missampling", "negatives", "epochs", "fit", "traces")),
-    *("diagnose similarity", "diagnose threshold", "reproduce", "datasets", "methods", "demo"),
+    *(f"diagnose {what}" for what in ("selection", "similarity", "threshold")),
+    *("reproduce", "datasets", "methods", "demo"),
 )
 
 

@@ -308,6 +308,7 @@ INTERFACE: dict[str, str] = {
     "diagnose epochs": "RUN... --output -o --json",
     "diagnose fit": "RECORD --output -o --json",
     "diagnose traces": f"SPANS RECORD... --output -o --json {READING}",
+    "diagnose selection": "RUN... --output -o --json",
     "diagnose similarity": f"GOLD MODEL --type --output -o --json {READING}",
     "diagnose threshold": f"GOLD PREDICTIONS|MODEL --output -o --json {READING}",
     "evaluate": f"GOLD PREDICTIONS|MODEL --against --html --json --samples --seed --train {READING}",
