@@ -87,16 +87,17 @@ def line_chart(
     places = [place for one in series for place, _ in one.points]
     heights = [height for one in series for _, height in one.points]
     heights += [edge for one in series for pair in one.band for edge in pair]
-    bottom = TOP + 190
+    top = TOP + 18  # what the y axis shows stands above it
+    bottom = top + 190
     across = _Scale(*_limits(places, tight=joined), LEFT, WIDTH - RIGHT)
-    up = _Scale(*(limits or _limits(heights)), bottom, TOP)
-    parts = [*_grid_across(up), *_axis_below(across, bottom, x, whole=_whole(places)), _side_title(y, TOP, bottom)]
+    up = _Scale(*(limits or _limits(heights)), bottom, top)
+    parts = [*_grid_across(up), *_axis_below(across, bottom, x, whole=_whole(places)), _text(4, TOP + 4, y, soft=True)]
     if mark is not None:
         at = across(mark[0])
         anchor = "end" if at > WIDTH / 2 else "start"
-        parts.append(f'<path class="mark" d="M{at} {TOP}V{bottom}"/>')
+        parts.append(f'<path class="mark" d="M{at} {top}V{bottom}"/>')
         near = [height for one in series for place, height in one.points if place == mark[0]]
-        free = TOP + 12 if near and max(near) < (up.low + up.high) / 2 else bottom - 6
+        free = top + 12 if near and max(near) < (up.low + up.high) / 2 else bottom - 6
         parts.append(_text(at + (4 if anchor == "start" else -4), free, mark[1], anchor=anchor, soft=True))
     for one in series:
         parts += _drawn(one, across, up, x=x, joined=joined)
@@ -277,13 +278,6 @@ def _axis_below(across: _Scale, bottom: float, title: str, *, whole: bool = Fals
     for tick in ticks(across.low, across.high, whole=whole):
         yield _text(across(tick), bottom + 16, f"{tick:g}", anchor="middle", soft=True)
     yield _text((across.start + across.end) / 2, bottom + 33, title, anchor="middle", soft=True)
-
-
-def _side_title(text: str, top: float, bottom: float) -> str:
-    middle = (top + bottom) / 2
-    return (
-        f'<text class="soft" text-anchor="middle" transform="translate(12 {middle}) rotate(-90)">{_escape(text)}</text>'
-    )
 
 
 def _legend(names: Sequence[tuple[str, int]], y: float, *, joined: bool, marks: bool = True) -> tuple[list[str], float]:
