@@ -111,7 +111,8 @@ class BiEncoder(Model):
         self.width = nn.Embedding(shape.max_width + 1, shape.width_size)  # the last: all that are wider
         self.of_width = nn.Linear(shape.width_size, size, bias=False)
         self.temperature = nn.Parameter(torch.full((3,), math.log(1 / shape.temperature)))
-        self.limits = nn.Parameter(torch.zeros(3, len(labels))) if shape.thresholds == "global" else None
+        limits = (nn.Parameter(torch.zeros(len(labels))) for _ in Sides._fields)  # vectors, which are not decayed
+        self.limits = nn.ParameterList(limits) if shape.thresholds == "global" else None
         self.register_buffer("chosen", torch.zeros(len(labels)) if shape.thresholds == "dev" else None)
         self.chosen: Tensor | None
         self._known: Sides | None = None
@@ -204,7 +205,7 @@ class BiEncoder(Model):
         model.types = self.types.with_texts([*self.types.texts, *texts.values()])
         model.types.train(self.training)
         if self.limits is not None:
-            model.limits = nn.Parameter(_with_mean(self.limits.detach(), len(texts)))
+            model.limits = nn.ParameterList(_with_mean(limit.detach(), len(texts)) for limit in self.limits)
         if self.chosen is not None:
             model.chosen = _with_mean(self.chosen, len(texts))
         model.forget()
@@ -257,8 +258,8 @@ def _over_spans(start: Tensor, end: Tensor, width: Tensor) -> Tensor:
 
 
 def _with_mean(numbers: Tensor, more: int) -> Tensor:
-    """A number for each type, and their mean for some more.  (..., type) -> (..., type + more)"""
-    return torch.cat([numbers, numbers.mean(-1, keepdim=True).expand(*numbers.shape[:-1], more)], -1)
+    """A number for each type, and their mean for some more.  (type,) -> (type + more,)"""
+    return torch.cat([numbers, numbers.mean().expand(more)])
 
 
 def _unit(vectors: Tensor) -> Tensor:

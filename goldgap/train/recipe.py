@@ -203,7 +203,7 @@ class Recipe(Settings):
         return made
 
     def cautions(self) -> list[str]:
-        """What is known to go wrong with this combination of policy and loss (METHODS 9.2)."""
+        """What is known to go wrong with this combination of settings (METHODS 9.2)."""
         policy, loss, w = self.policy.name, self.loss.name, self.loss.settings.get("w", 5.0)
         found = []
         if loss == "nrces" and policy in ("weighted", "top-neg") and isinstance(w, int | float) and w < 10:
@@ -213,6 +213,8 @@ class Recipe(Settings):
             )
         if loss == "gce" and policy == "weighted":
             found.append("weighted draws by the model's probabilities, which gce leaves too low: use uniform")
+        if self.decode.joint and self.bi_encoder.thresholds == "dev":
+            found.append("decode.joint changes nothing: bi_encoder.thresholds = dev chooses none for the ends of spans")
         return found
 
 

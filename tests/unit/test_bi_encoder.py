@@ -57,7 +57,7 @@ def made(encoder: Path, documents: Corpus | None = None, **groups: Any) -> BiEnc
     chance = torch.Generator().manual_seed(1)
     with torch.no_grad():
         model.temperature.add_(torch.tensor([0.1, -0.2, 0.3]))
-        for numbers in (model.limits, model.chosen):
+        for numbers in (*(model.limits or ()), model.chosen):
             if numbers is not None:
                 numbers.copy_(torch.randn(numbers.shape, generator=chance))
     return model
@@ -133,7 +133,7 @@ def literal(model: BiEncoder, batch: Batch, widths: int) -> Literal:
         if model.shape.thresholds == "dynamic":
             found.thresholds[:, row] = torch.stack([word("start", whole), word("end", whole), span(whole, whole, 0)])
         elif model.limits is not None:
-            found.thresholds[:, row] = model.limits
+            found.thresholds[:, row] = torch.stack(list(model.limits))
         elif model.chosen is not None:
             found.thresholds[2, row] = model.chosen
     return found
@@ -604,7 +604,7 @@ def test_further_types_leave_the_others_as_they_are(options: dict[str, Any], tin
     check_against_literal(more)
     check_against_literal(model)
     own = dict(model.named_parameters())
-    assert all(parameter is own[name] for name, parameter in more.named_parameters() if name != "limits")
+    assert all(parameter is own[name] for name, parameter in more.named_parameters() if not name.startswith("limits"))
     assert more.state_dict().keys() == model.state_dict().keys()
 
 
