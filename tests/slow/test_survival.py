@@ -10,7 +10,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,8 @@ def in_a_save(folder: Path, number: int, delay: float) -> Moment:
     seen: set[str] = set()
 
     def come() -> bool:
-        seen.update(path.name for path in folder.glob(".tmp-step-*"))
+        with suppress(FileNotFoundError):  # the run was over, and the folder gone, between two looks
+            seen.update(name for name in os.listdir(folder) if name.startswith(".tmp-step-"))
         if len(seen) < number:
             return False
         time.sleep(delay)
