@@ -51,8 +51,8 @@ It read what its types are:
 {% for name, type in recipe.types.items() -%}
 - {{ name }}: {{ type.descriptions | join(" / ") }}
 {% endfor %}
-`goldgap predict --type NAME=TEXT` asks it for a further type. It was not trained for that: expect suggestions to look
-through, fewer and less right than for the types above.
+`goldgap predict --type NAME=TEXT` asks it for a further type. It was not trained for that, and how well it does was not
+measured: take what it finds as suggestions to look through.
 
 {% endif -%}
 ## Training

@@ -96,13 +96,13 @@ METHODS: dict[str, Method] = {
     "binder": Method(
         "trains on all as negatives, of which none weighs much: spans and types as vectors, a threshold for each text",
         "types that can be described",
-        "types mean something; entities are nested; labels are right where there are any",
+        "types mean something, or entities are nested",
         _BINDER,
     ),
     "binder-top-neg": Method(
         "binder with negatives that are similar to the known entities",
         "as binder, and some entities in most batches",
-        "types mean something, and much is missing",
+        "as binder, to compare",
         {**_BINDER, "policy": {"name": "top-neg"}},
     ),
     "uniform-paper": Method(
