@@ -112,7 +112,7 @@ class Recognizer:
     def with_types(self, /, **descriptions: str) -> Recognizer:
         """The same model with further types, which it was never trained for, e.g. Vessel="ships and boats".
 
-        How well it finds them depends on how near they are to those it knows; `experiments/unseen_types.py` measures it.
+        How well it finds them depends on how near they are to those it knows: see `experiments/unseen_types.py`.
         """
         if not isinstance(self.model, BiEncoder) or self.recipe.bi_encoder.describe not in ("text", "name"):
             raise ConfigError(
