@@ -51,6 +51,7 @@ def compare(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of all methods. Repeatable.")
     ] = None,
+    name: Annotated[str | None, typer.Option(help="Of the data, in tables and reports; else of the test file.")] = None,
     runs: Annotated[Path | None, typer.Option(help="Folder that keeps the runs; else in the output.")] = None,
     *,
     reading: Reading,
@@ -71,7 +72,7 @@ def compare(
 
     contest = _contest(methods, seeds, baseline, drop, grid or [], _shared(encoder, epochs, settings or []))
     data = Data(
-        test.stem,
+        name or test.stem,
         reading.read_training(files, complete or []),
         reading.read(dev),
         reading.read(test),
@@ -91,8 +92,8 @@ def compare(
         except Stopped:
             out.print(f"stopped; the same command goes on from there: {output}", soft_wrap=True)
             raise typer.Exit(128 + asked()) from None
-    result |= {"command": shlex.join(["goldgap", *sys.argv[1:]]), "cautions": found.lines()}
-    _write(result, _examples(result, data, store), output)
+    result["cautions"] = found.lines()
+    write_reports(result, data, store, output)
     show_contest(result)
     out.print(f"\nreport written to {output / 'report.html'}", soft_wrap=True)
     if any(row["failed"] for table in result["conditions"] for row in table["contenders"]):
@@ -173,15 +174,18 @@ def _examples(result: dict[str, Any], data: Data, store: Runs) -> list[dict[str,
     return []
 
 
-def _write(result: dict[str, Any], examples: list[dict[str, Any]], output: Path) -> None:
+def write_reports(result: dict[str, Any], data: Data, store: Runs, output: Path) -> None:
+    """What this command found, as JSON, Markdown and HTML in a folder."""
     from goldgap.core.files import write_atomic
     from goldgap.report.comparison import comparison_markdown
     from goldgap.report.html import comparison_page
 
+    output.mkdir(parents=True, exist_ok=True)
+    result = {**result, "command": shlex.join(["goldgap", *sys.argv[1:]])}
     texts = {
         "comparison.json": json.dumps(result, indent=1, ensure_ascii=False) + "\n",
         "comparison.md": comparison_markdown(result),
-        "report.html": comparison_page({**result, "examples": examples}),
+        "report.html": comparison_page({**result, "examples": _examples(result, data, store)}),
     }
     for name, text in texts.items():
         with write_atomic(output / name) as handle:

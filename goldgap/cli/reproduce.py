@@ -27,7 +27,9 @@ def reproduce(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of all rows. Repeatable.")
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the table here, as Markdown.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for the table and, in one each, the reports of parts.")
+    ] = None,
 ) -> None:
     """Run a table of a paper at bench scale, and show our numbers beside the paper's.
 
@@ -35,12 +37,12 @@ def reproduce(
 
     Example: goldgap reproduce 001-table-1 --data corpora
     """
-    from goldgap.cli.compare import watch_run
+    from goldgap.cli.compare import watch_run, write_reports
     from goldgap.cli.show import out, table
     from goldgap.compare.reproduce import find_experiment
     from goldgap.compare.reproduce import reproduce as run
     from goldgap.compare.runs import Runs
-    from goldgap.core.files import check_target, write_atomic
+    from goldgap.core.files import write_atomic
     from goldgap.report.experiment import experiment_markdown, experiment_rows
     from goldgap.train.loop import Stopped
     from goldgap.train.place import asked_to_stop, held
@@ -49,8 +51,6 @@ def reproduce(
     if name is None:
         _list(experiments)
         return
-    if output is not None:
-        check_target(output)
     experiment = find_experiment(name, experiments)
     chosen = encoder or (experiment.encoder if full else None)
     shared = [
@@ -59,10 +59,11 @@ def reproduce(
         parse_settings(settings or []),
     ]
     store = Runs(experiments / "results" if runs is None else runs)
-    store.folder.mkdir(parents=True, exist_ok=True)
+    for folder in (store.folder, *([] if output is None else [output])):
+        folder.mkdir(parents=True, exist_ok=True)
     with held(store.unfinished), asked_to_stop() as asked:
         try:
-            results = run(
+            parts = run(
                 experiment,
                 data_folder(data),
                 store,
@@ -75,12 +76,15 @@ def reproduce(
         except Stopped:
             out.print("stopped; the same command goes on from there")
             raise typer.Exit(128 + asked()) from None
+    results = [result for _, result in parts]
     columns, rows = experiment_rows(results, experiment.score)
     out.print(f"\n{experiment.paper} {experiment.table}: {experiment.title}", style="bold")
     out.print(table(columns, rows))
     out.print(f"claim: {experiment.claim}")
     if output is not None:
-        with write_atomic(output) as handle:
+        for given, result in parts:
+            write_reports(result, given, store, output / given.name)
+        with write_atomic(output / "table.md") as handle:
             handle.write(experiment_markdown(experiment.model_dump(), results))
     if any(row["failed"] for one in results for part in one["conditions"] for row in part["contenders"]):
         raise typer.Exit(1)

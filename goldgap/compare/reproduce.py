@@ -10,7 +10,7 @@ from pydantic import Field
 
 from goldgap.compare.contest import Contest, Watch, compare, contender
 from goldgap.compare.datasets import Labels, read_dataset
-from goldgap.compare.runs import Runs
+from goldgap.compare.runs import Data, Runs
 from goldgap.core.config import Settings, read_toml
 from goldgap.core.errors import InputError
 
@@ -99,8 +99,8 @@ def reproduce(
     seeds: int | None = None,
     watch: Watch,
     stopped: Callable[[], bool],
-) -> list[dict[str, Any]]:
-    """The comparison of each part; rows carry the paper's name and number.
+) -> list[tuple[Data, dict[str, Any]]]:
+    """The data and the comparison of each part; rows carry the paper's name and number.
 
     folder   of the data
     shared   settings of all rows, the outermost last
@@ -131,5 +131,5 @@ def reproduce(
             condition["place"] = part.place(condition["drop"])
             for row, own in zip(condition["contenders"], experiment.rows, strict=True):
                 row["paper"] = own.paper.get(condition["place"])
-        told.append(result)
+        told.append((data, result))
     return told

@@ -295,8 +295,8 @@ INTERFACE: dict[str, str] = {
     "annotate": "TEXT --dictionary -d --output -o --gold --case --ambiguous --overlapping --phrases --plurals "
     f"{READING}",
     "check": f"CORPUS OTHERS --dictionary -d --json {READING}",
-    "compare": "--train --complete --dev --test --output -o --methods --seeds --baseline --drop --grid --encoder "
-    f"--epochs --set --runs {READING}",
+    "compare": "--train --complete --dev --test --output -o --name --methods --seeds --baseline --drop --grid "
+    f"--encoder --epochs --set --runs {READING}",
     "convert": f"IN OUT --to --to-scheme {READING}",
     "demo": "--output -o --epochs",
     "datasets": "NAME --data",

@@ -139,7 +139,7 @@ def experiment(**changes: Any) -> Experiment:
 
 
 def run_it(one: Experiment, known: Path, store: Path, **options: Any) -> list[dict[str, Any]]:
-    return reproduce(
+    parts = reproduce(
         one,
         known,
         Runs(store),
@@ -148,6 +148,7 @@ def run_it(one: Experiment, known: Path, store: Path, **options: Any) -> list[di
         stopped=lambda: False,
         **options,
     )
+    return [result for _, result in parts]
 
 
 def test_our_numbers_stand_beside_the_papers(known: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,9 +233,12 @@ parts = [{ corpus = "ours", full = "ours" }]
 rows = [{ name = "all", contender = "span" }, { name = "few", contender = "uniform" }]
 """
     (folder / "mine.toml").write_text(text, encoding="utf-8")
-    call = ("reproduce", "mine", "--experiments", folder, "--data", known, "-o", "mine.md")
+    call = ("reproduce", "mine", "--experiments", folder, "--data", known, "-o", "mine")
     assert run(*call).status == 0
-    assert Path("mine.md").read_text(encoding="utf-8").startswith("# 000 Table 9: made up")
+    assert Path("mine/table.md").read_text(encoding="utf-8").startswith("# 000 Table 9: made up")
+    written = {path.name for path in Path("mine/ours-bench").iterdir()}
+    assert written == {"comparison.json", "comparison.md", "report.html"}
+    assert "goldgap reproduce mine" in Path("mine/ours-bench/report.html").read_text(encoding="utf-8")
     assert len(list((folder / "results").glob("*.json"))) == 2
     assert run(*call).out.count(": kept") == 2
     assert json.loads(next((folder / "results").glob("*span*.json")).read_text(encoding="utf-8"))["method"] == "span"
