@@ -41,6 +41,17 @@ class States:
     types: Tensor | None = None
     dropped: Tensor | None = None
 
+    def open_cells(self) -> Tensor:
+        """The numbers of the cells that are unknown, wholly or as for some label.  -> (cell,)"""
+        partly = self.unknown if self.possible is None else self.unknown | self.possible.any(-1)
+        return partly.flatten().nonzero().flatten()
+
+    def leave_out(self, cells: Sequence[int]) -> None:
+        """Take these cells out of training."""
+        for grid in (self.unknown, self.possible):
+            if grid is not None:
+                grid.flatten(0, 1)[list(cells)] = False
+
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
@@ -63,7 +74,7 @@ def states_of(example: Example, document: Document, knowledge: Knowledge, notes:
     """The states of the spans that this window owns; what cannot be trained on is counted with the first window."""
     if example.index == 0:
         _count_lost(example, document, knowledge, notes)
-    document = _seen_from(example, document)
+    document = seen_from(example, document)
     types, words = len(knowledge.labels), len(example.words)
     shape = (words, knowledge.max_width or words)
     mine = owned(example.windows, example.index, shape[1]).numpy()
@@ -98,7 +109,7 @@ def open_types(document: Document, knowledge: Knowledge) -> Grid:
     return ~annotated.any(-1, keepdims=True) & ~_ruled_out(document, knowledge, shape)
 
 
-def _seen_from(example: Example, document: Document) -> Document:
+def seen_from(example: Example, document: Document) -> Document:
     """The document with the words of a window, and of its annotations those that touch these."""
     begin, end = example.words[0][0], example.words[-1][1]
     if len(example.windows) == 1:
@@ -157,19 +168,19 @@ def _ruled_out(document: Document, knowledge: Knowledge, shape: tuple[int, int])
             hit[:] |= np.array([item.label in (None, label) for label in knowledge.labels], dtype=bool)
     if knowledge.flat and knowledge.certain_negatives:
         by_people = [(entity.start, entity.end) for entity in document.entities if entity.source != DICTIONARY]
-        ruled |= _any_inside(_touched(document, by_people), shape)[..., None]
+        ruled |= _any_inside(touched(document, by_people), shape)[..., None]
     return ruled
 
 
 def _touches_all_known(document: Document, shape: tuple[int, int]) -> Grid:
     """Spans about which a complete document leaves no doubt: those with a word that is known to be outside, and those
     without any unknown word."""
-    unknown = _touched(document, document.unknown)
-    annotated = _touched(document, [(entity.start, entity.end) for entity in document.entities])
+    unknown = touched(document, document.unknown)
+    annotated = touched(document, [(entity.start, entity.end) for entity in document.entities])
     return _any_inside(~unknown & ~annotated, shape) | ~_any_inside(unknown, shape)
 
 
-def _touched(document: Document, ranges: Iterable[Range]) -> Grid:
+def touched(document: Document, ranges: Iterable[Range]) -> Grid:
     """The words that have a character in one of the ranges.  -> (word,)"""
     words = words_of(document)
     touched = np.zeros(len(words), dtype=bool)

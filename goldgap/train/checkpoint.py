@@ -97,7 +97,7 @@ class Checkpoints:
                 notes.change(f"checkpoint passed over: {error}")
                 continue
             saved = json.loads(read_text(place / "state.json"))
-            self._compare(saved["identity"], place)
+            same_run(saved["identity"], self.identity, place)
             model.load_state_dict(load_file(place / "model.safetensors"))
             _load_optimiser(model, optimiser, load_file(place / "optimiser.safetensors"))
             best = load_file(place / "best.safetensors") if "best.safetensors" in names else None
@@ -107,14 +107,16 @@ class Checkpoints:
     def _found(self) -> list[Path]:
         return sorted(self.folder.glob("step-*"))
 
-    def _compare(self, theirs: Mapping[str, Any], place: Path) -> None:
-        for name, mine in self.identity.items():
-            if theirs.get(name) != mine:
-                raise ConfigError(
-                    f"{name} is {_short(theirs.get(name))} there and {_short(mine)} here: --resume goes on with the "
-                    "same recipe and data. Call it as it was called, or remove the folder to start anew",
-                    path=place,
-                )
+
+def same_run(theirs: Mapping[str, Any], mine: Mapping[str, Any], place: Path) -> None:
+    """Refuse to go on with what another run has left."""
+    for name, value in mine.items():
+        if theirs.get(name) != value:
+            raise ConfigError(
+                f"{name} is {_short(theirs.get(name))} there and {_short(value)} here: --resume goes on with the "
+                "same recipe and data. Call it as it was called, or remove the folder to start anew",
+                path=place,
+            )
 
 
 _PLAIN = ("step", "evaluated", "sums", "metrics", "best_f1", "best_step", "waited")

@@ -18,6 +18,7 @@ from goldgap.train.methods import METHODS
 if TYPE_CHECKING:  # torch comes with these: a recipe can be read, checked and written without it
     from goldgap.losses import Loss
     from goldgap.losses.contrastive import Contrastive
+    from goldgap.losses.crf import SequenceLoss
     from goldgap.unknown import Policy
 
 Value = bool | int | float | str
@@ -35,7 +36,10 @@ class EncoderSettings(Settings):
     window    pieces that are read at once, special ones included; longer texts are read in overlapping windows, which
               is cheaper than one long one
     size, hidden, vectors, freeze, min_count   of `bilstm`: the sizes of word vectors and of each direction, a file of
-              given vectors (then their size counts), whether those stay as given, and how often a word must be seen
+              given vectors (then their size counts), whether those stay as given, and how often a word must be seen;
+              of `flat` likewise, where `hidden` is the size of its layers
+    dropout, lowercase, bigrams   of both: dropout of the vectors, whether words that differ in case alone share one,
+              and vectors for pairs of neighbouring words as well
     """
 
     name: str = "minilm"
@@ -48,19 +52,22 @@ class EncoderSettings(Settings):
     vectors: str = ""
     freeze: bool = False
     min_count: int = Field(2, ge=1)
+    dropout: float = Field(0.5, ge=0, lt=1)
+    lowercase: bool = True
+    bigrams: bool = False
 
 
 class ModelSettings(Settings):
     """How spans become scores.
 
-    kind        `span`: a classifier of spans; `bi-encoder`: spans and types in one space
+    kind        `span`: a classifier of spans; `bi-encoder`: spans and types in one space; `tagger`: of words
     head        `concat` (start, end, width) or `pair` (start, end, their difference and product)
     max_width   words of the widest span that the model can find; 0: no limit (only the pair head)
     several     a span can have several types: one sigmoid a type instead of one softmax over all
     features    what policies compare spans by: the head's hidden layer, or the span vector itself
     """
 
-    kind: Literal["span", "bi-encoder"] = "span"
+    kind: Literal["span", "bi-encoder", "tagger"] = "span"
     head: str = "concat"
     max_width: int = Field(10, ge=0)
     hidden: int = Field(150, ge=1)
@@ -97,6 +104,55 @@ class BiEncoderSettings(Settings):
     fallback: Literal["name", "refuse"] = "name"
     pooling: Literal["first", "mean"] = "first"
     drop_empty: bool = False
+
+
+class TaggerSettings(Settings):
+    """Of the tagger alone, which is a CRF with the loss `crf`, and a softmax over the tags of each word with others.
+
+    scheme   of the tags: bio or bioes
+    angle    the scores of a word are angles with the corners of a simplex, and sum to zero
+    """
+
+    scheme: Literal["bio", "bioes"] = "bioes"
+    angle: bool = False
+
+
+class LexiconSettings(Settings):
+    """Words of a lexicon that are found in the text, for `flat` and for what stands around another encoder.
+
+    used      not at all, by attention behind the encoder (BERT+Word), or between two of its layers (LEBERT)
+    file      one word a line; left out: the annotated entities, and for text without blanks the words of jieba
+    vectors   a file of vectors for them; left out: learned
+    size      of learned vectors
+    most      words of the lexicon that a word of the text looks at
+    layer     behind which layer of the encoder they come in
+    hidden    of each direction of the LSTM behind the attention
+    """
+
+    used: Literal["no", "attention", "adapter"] = "no"
+    file: str = ""
+    vectors: str = ""
+    size: int = Field(50, ge=1)
+    most: int = Field(5, ge=1)
+    layer: int = Field(1, ge=1)
+    hidden: int = Field(300, ge=1)
+
+
+class TwoStepSettings(Settings):
+    """Unannotated words, or spans, that an exploratory model takes for entities are left out of the training (002).
+
+    explore     epochs of the exploratory training; 0: no such step
+    share       of all that is unannotated, to be left out (lambda)
+    statistic   what is left out first: the smallest score of O, its distance to the best tag, or its probability
+    none        spans for each word of a text that are tagged as NONE, drawn anew in each epoch (gamma)
+    none_width  words of the widest of them; 0: any
+    """
+
+    explore: int = Field(0, ge=0)
+    share: float = Field(0.05, ge=0, le=1)
+    statistic: Literal["o-value", "o-margin", "marginal"] = "o-value"
+    none: float = Field(0.0, ge=0, le=1)
+    none_width: int = Field(10, ge=0)
 
 
 class TypeSettings(Settings):
@@ -184,6 +240,9 @@ class Recipe(Settings):
     encoder: EncoderSettings = EncoderSettings()
     model: ModelSettings = ModelSettings()
     bi_encoder: BiEncoderSettings = BiEncoderSettings()
+    tagger: TaggerSettings = TaggerSettings()
+    lexicon: LexiconSettings = LexiconSettings()
+    two_step: TwoStepSettings = TwoStepSettings()
     types: dict[str, TypeSettings] = Field(default_factory=dict)
     policy: Chosen = Chosen(name="uniform")
     loss: Chosen = Chosen(name="cross-entropy")
@@ -196,10 +255,10 @@ class Recipe(Settings):
         made: Policy = _make(policies, "policy", self.policy)
         return made
 
-    def make_loss(self) -> Loss | Contrastive:
+    def make_loss(self) -> Loss | Contrastive | SequenceLoss:
         from goldgap.losses import losses
 
-        made: Loss | Contrastive = _make(losses, "loss", self.loss)
+        made: Loss | Contrastive | SequenceLoss = _make(losses, "loss", self.loss)
         return made
 
     def cautions(self) -> list[str]:
@@ -271,7 +330,8 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
 
 def _check(recipe: Recipe) -> None:
     """Refuse what no single setting is wrong about."""
-    if recipe.model.max_width > recipe.train.overlap:
+    is_tagger = recipe.model.kind == "tagger"
+    if recipe.model.max_width > recipe.train.overlap and not is_tagger:
         raise ConfigError(
             f"model.max_width = {recipe.model.max_width}, but train.overlap = {recipe.train.overlap}: a span that two "
             "windows share only a part of would be lost; make the overlap at least as wide"
@@ -279,6 +339,18 @@ def _check(recipe: Recipe) -> None:
     is_bi = recipe.model.kind == "bi-encoder"
     if recipe.loss.name == "contrastive" and not is_bi:
         raise ConfigError("loss = contrastive: only a bi-encoder has types to be near; set model.kind=bi-encoder")
+    if recipe.loss.name == "crf" and not is_tagger:
+        raise ConfigError("loss = crf: only a tagger has sequences of tags; set model.kind=tagger")
+    if is_tagger and recipe.model.several:
+        raise ConfigError("model.several = true: a word has one tag; use model.kind = span or bi-encoder")
+    if recipe.two_step.none and not is_tagger:
+        raise ConfigError("two_step.none: only a tagger has tags for them; set it to 0")
+    if recipe.two_step.statistic == "marginal" and not is_tagger:
+        raise ConfigError("two_step.statistic = marginal: only a tagger has them; use o-value or o-margin")
+    if recipe.lexicon.used != "no" and recipe.encoder.name in ("bilstm", "flat"):
+        raise ConfigError(
+            f"lexicon.used = {recipe.lexicon.used}: it stands around a pretrained encoder, not {recipe.encoder.name}"
+        )
     if is_bi and recipe.model.max_width == 0:
         raise ConfigError("model.max_width = 0: a bi-encoder embeds widths, so it needs a largest one")
     if is_bi and recipe.bi_encoder.train_all and recipe.policy.settings.get("score_mode") == "eval":
@@ -295,9 +367,9 @@ def _check(recipe: Recipe) -> None:
             raise ConfigError(f"types.{label}.description is empty: say in a sentence what {label} is")
     if recipe.types and not is_bi:
         raise ConfigError(f"types: the method {recipe.method} does not read what a type is; use binder")
-    if not is_bi and recipe.model.max_width == 0 and recipe.model.head != "pair":
+    if not is_bi and not is_tagger and recipe.model.max_width == 0 and recipe.model.head != "pair":
         raise ConfigError(f"model.max_width = 0: the {recipe.model.head} head embeds widths, so it needs a largest one")
-    if recipe.model.max_width == 0 and recipe.policy.name == "fraction":
+    if recipe.model.max_width == 0 and recipe.policy.name == "fraction" and not is_tagger:
         raise ConfigError("model.max_width = 0: the policy fraction numbers the spans, so it needs a largest width")
 
 
