@@ -45,12 +45,12 @@ BY_MODEL = {
 TWO_STEP = ("train/none_spans.py", "train/two_step.py")
 LEXICON: dict[str, tuple[str, ...]] = {
     "no": (),
-    "attention": ("encode/lexicon.py", "encode/word_attention.py"),
-    "adapter": ("encode/adapter.py", "encode/lexicon.py", "encode/word_attention.py"),
+    "attention": ("encode/lexicon.py", "encode/word_attention.py", "train/hosts.py"),
+    "adapter": ("encode/adapter.py", "encode/lexicon.py", "encode/word_attention.py", "train/hosts.py"),
 }
 ENCODERS = {
     BILSTM: ("encode/bilstm.py", "encode/vectors.py"),
-    FLAT: ("encode/bilstm.py", "encode/flat.py", "encode/lexicon.py", "encode/vectors.py"),
+    FLAT: ("encode/bilstm.py", "encode/flat.py", "encode/lexicon.py", "encode/vectors.py", "train/hosts.py"),
 }
 """Those of other names are transformers."""
 

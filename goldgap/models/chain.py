@@ -35,13 +35,15 @@ class Chain(nn.Module):
             self.first, self.last = nn.Parameter(torch.zeros(count)), nn.Parameter(torch.zeros(count))
             self.behind = nn.Parameter(torch.zeros(count, count))
 
-    def _scores(self) -> tuple[Tensor, Tensor, Tensor]:
-        """(tag,), (tag, tag), (tag,) with -inf where it is not legal"""
+    def _scores(self, like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """(tag,), (tag, tag), (tag,) in the precision of another tensor, with -inf where it is not legal"""
         legal = (self.first_legal, self.behind_legal, self.last_legal)
         learned = (
             (self.first, self.behind, self.last) if self.learned else map(torch.zeros_like, map(Tensor.float, legal))
         )
-        first, behind, last = (score.masked_fill(~ok, _NEVER) for score, ok in zip(learned, legal, strict=True))
+        first, behind, last = (
+            score.to(like).masked_fill(~ok, _NEVER) for score, ok in zip(learned, legal, strict=True)
+        )
         return first, behind, last
 
     def log_sum(
@@ -55,13 +57,14 @@ class Chain(nn.Module):
         deleted     (text, word) bool: words without a score, which nothing is scored into either (002 eq. 7)
         -> (text,), 0 for a text without words
         """
-        first, behind, last = self._scores()
+        first, behind, last = self._scores(emissions)
         if allowed is not None:
             emissions = emissions.masked_fill(~allowed, _NEVER)
         if emissions.shape[1] == 0:
             return emissions.sum((1, 2))
         if deleted is not None:
-            nothing = torch.zeros_like(emissions) if allowed is None else _zero_where(allowed)
+            nothing = torch.zeros_like(emissions)
+            nothing = nothing if allowed is None else nothing.masked_fill(~allowed, _NEVER)
             emissions = emissions.where(~deleted.unsqueeze(-1), nothing)
             first = first.where(~deleted[:, :1], torch.zeros_like(first))
         step = behind.exp()
@@ -87,7 +90,7 @@ class Chain(nn.Module):
     @torch.no_grad()
     def best(self, emissions: Tensor, words: Tensor) -> Tensor:
         """The sequence with the largest weight; of equal ones that with the smaller tags.  -> (text, word)"""
-        first, behind, last = self._scores()
+        first, behind, last = self._scores(emissions)
         texts, length, count = emissions.shape
         if length == 0:
             return torch.zeros(texts, 0, dtype=torch.long)
@@ -115,7 +118,3 @@ def has_path(legal: Legal) -> bool:
 def _log(weights: Tensor) -> Tensor:
     """log with -inf, and no gradient, at 0."""
     return weights.clamp(min=_TINY).log().masked_fill(weights <= 0, _NEVER)
-
-
-def _zero_where(allowed: Tensor) -> Tensor:
-    return torch.zeros(allowed.shape).masked_fill(~allowed, _NEVER)

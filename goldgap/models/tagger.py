@@ -100,6 +100,7 @@ def _log_chances(
         longer = tagset.continuation(span.label)
         if longer is not None and span.end < emissions.shape[1]:
             allowed[number, span.end, longer] = False
-    all_of_them = chain.log_sum(emissions, words)[rows]
-    with_it = chain.log_sum(emissions[rows], words[rows], allowed)
+    exact = emissions.double()  # sums over long texts are large, and their difference is small
+    all_of_them = chain.log_sum(exact, words)[rows]
+    with_it = chain.log_sum(exact[rows], words[rows], allowed)
     return iter((with_it - all_of_them).clamp(max=0.0).tolist())
