@@ -387,7 +387,7 @@ class TestEveryModel:
     def test_alone_is_as_batched(self, model: Model) -> None:
         documents = [*corpus().documents, Document("Ann"), Document(""), Document(LONG)]
         together = list(predict(model, documents, how="none"))
-        assert sum(len(document.entities) for document in together) > 50
+        assert sum(len(document.entities) for document in together) > (8 if isinstance(model, Tagger) else 50)
         for document, one in zip(documents, together, strict=True):
             (alone,) = predict(model, [document], how="none")
             assert [entity.key for entity in alone.entities] == [entity.key for entity in one.entities]

@@ -373,14 +373,19 @@ def test_a_saved_encoder_is_rebuilt(tiny_encoder: Path, tmp_path: Path, host: Ca
 
 
 @every_host
-def test_dropout_falls_in_training_alone(tiny_encoder: Path, host: Callable[..., Built]) -> None:
+def test_each_dropout_falls_in_training_alone(tiny_encoder: Path, host: Callable[..., Built]) -> None:
     encoder, tokenizer = host(tiny_encoder)
     batch = batch_of(TEXTS, tokenizer)
-    assert torch.equal(encoder(batch).start, encoder(batch).start)
-    inner = getattr(encoder, "encoder", nn.Identity())
-    encoder.train()
-    inner.eval()
-    assert not torch.equal(encoder(batch).start, encoder(batch).start)
+    still = encoder(batch).start
+    assert torch.equal(encoder(batch).start, still)
+    own = {
+        name: part for name, part in encoder.named_modules() if isinstance(part, nn.Dropout) and "model." not in name
+    }
+    assert own
+    for name, dropout in own.items():
+        dropout.train()
+        assert not torch.allclose(encoder(batch).start, still), name
+        dropout.eval()
 
 
 @every_host
@@ -495,6 +500,15 @@ def test_the_next_layer_of_any_model_reads_the_adapted_states(tiny_encoder: Path
             ids = [] if word is None else containing(example, ENTRIES, word, 5)
             mixed = plain[0, piece] + attention_loop(encoder.attention, plain[0, piece], ids)
             assert torch.allclose(read[0, piece], normalised(encoder.norm, mixed), atol=1e-10), (name, piece)
+
+
+def test_dropout_falls_before_the_adapter_normalises(tiny_encoder: Path) -> None:
+    inner, tokenizer = transformer(tiny_encoder)
+    encoder = new_adapter(inner, Lexicon(ENTRIES), AdapterConfig(dropout=0.4)).train()
+    model: Any = inner.model.eval()
+    inputs = record_inputs(model.encoder.layer[1])
+    encoder(batch_of(TEXTS, tokenizer))
+    assert inputs[0].mean(-1).abs().max() < 1e-5
 
 
 def test_a_model_without_a_list_of_layers_is_refused() -> None:
