@@ -49,8 +49,14 @@ SETTINGS: dict[str, object] = {
 OF_METHOD: dict[str, dict[str, object]] = {
     "weighted": {"policy.ratio": 1.0},
     "binder": {"bi_encoder.size": 16, "bi_encoder.describe": "prototypes", "bi_encoder.thresholds": "dev"},
+    "two-step": {"two_step.explore": 2, "two_step.share": 0.2, "two_step.none": 0.2},
+    "bilstm-crf": {"encoder.size": 16, "encoder.hidden": 16, "encoder.bigrams": True, "two_step.explore": 1},
+    "flat": {"encoder.size": 16, "encoder.hidden": 16, "lexicon.size": 16, "tagger.angle": True},
+    "bert-word": {"lexicon.size": 16, "lexicon.hidden": 16},
+    "lebert": {"lexicon.size": 16, "two_step.explore": 1},
 }
-"""Those that draw at every step, and that keep a state of their own."""
+"""Those that draw at every step, that keep a state of their own, that train twice, and every host of a tagger."""
+TAGGERS = ("two-step", "bilstm-crf", "flat", "bert-word", "lebert")
 
 Change = Callable[[], None]
 """What a process does to itself before the command begins. It is sent there, so it is a function of a module, or a

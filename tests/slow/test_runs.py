@@ -10,7 +10,7 @@ import pytest
 
 from goldgap import Entity
 from goldgap.compare import identity, runs
-from goldgap.compare.identity import ALWAYS, BY_MODEL, ROOT, code_hash, key_of
+from goldgap.compare.identity import ALWAYS, BY_MODEL, ENCODERS, LEXICON, ROOT, TWO_STEP, code_hash, key_of
 from goldgap.compare.runs import Data, Run, Runs
 from goldgap.core.config import load
 from goldgap.core.errors import IntegrityError
@@ -155,10 +155,10 @@ def test_every_file_of_the_rooms_that_decide_is_accounted_for() -> None:
     names = {path.relative_to(ROOT).as_posix() for path in rooms if path.name != "__init__.py"}
     chosen = {inspect.getfile(variant) for registry in (policies, losses) for _, variant in registry.items()}
     variants = {Path(file).relative_to(ROOT).as_posix() for file in chosen}
-    encoders = {"encode/bilstm.py", "encode/transformer.py"}
-    aside = {"models/suspects.py"}  # looks at a trained model
-    assert names == ({*ALWAYS, *sum(BY_MODEL.values(), ()), *variants, *encoders, *aside} & names)
-    assert all((ROOT / name).is_file() for name in (*ALWAYS, *sum(BY_MODEL.values(), ())))
+    by_choice = sum((*BY_MODEL.values(), *ENCODERS.values(), *LEXICON.values(), TWO_STEP), ())
+    aside = {"encode/transformer.py", "models/suspects.py"}  # where nothing else is chosen; looks at a trained model
+    assert names == ({*ALWAYS, *by_choice, *variants, *aside} & names)
+    assert all((ROOT / name).is_file() for name in (*ALWAYS, *by_choice))
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"key": "a"}', '{"other": 1}'])
