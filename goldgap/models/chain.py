@@ -91,21 +91,21 @@ class Chain(nn.Module):
     def best(self, emissions: Tensor, words: Tensor) -> Tensor:
         """The sequence with the largest weight; of equal ones that with the smaller tags.  -> (text, word)"""
         first, behind, last = self._scores(emissions)
-        texts, length, count = emissions.shape
+        texts, length = emissions.shape[:2]
         if length == 0:
             return torch.zeros(texts, 0, dtype=torch.long)
-        alpha = first + emissions[:, 0]
-        back = torch.arange(count).expand(length, texts, count).clone()
+        alphas, sources = [first + emissions[:, 0]], []  # of each word (text, tag)
         for word in range(1, length):
-            top, source = (alpha.unsqueeze(-1) + behind).max(1)  # (text, tag)
-            inside = (word < words).unsqueeze(-1)
-            alpha = (top + emissions[:, word]).where(inside, alpha)
-            back[word] = source.where(inside, back[word])
-        tag = (alpha + last).argmax(-1)
-        path = [tag]
-        for word in range(length - 1, 0, -1):
-            tag = back[word].gather(-1, tag.unsqueeze(-1)).squeeze(-1)
-            path.append(tag)
+            top, source = (alphas[-1].unsqueeze(-1) + behind).max(1)
+            alphas.append(top + emissions[:, word])
+            sources.append(source)
+        final = (words - 1).clamp(min=0)  # (text,)
+        ends = torch.stack(alphas, 1)[torch.arange(texts), final]
+        last_tag = (ends + last).argmax(-1)
+        path = [last_tag]
+        for word in range(length - 2, -1, -1):
+            before = sources[word].gather(-1, path[-1].unsqueeze(-1)).squeeze(-1)
+            path.append(before.where(word < final, last_tag))  # behind the last word nothing leads back
         return torch.stack(path[::-1], 1)
 
 
