@@ -78,7 +78,8 @@ def decoding_ratio(types: int, repeats: int) -> float:
     torch.manual_seed(0)
     tagset = TagSet(Labels(tuple(f"T{number}" for number in range(types))), "bioes")
     chain = Chain(tagset.legal, learned=True)
-    emissions, words = torch.randn(TEXTS, WORDS, len(tagset)), torch.randint(1, WORDS + 1, (TEXTS,))
+    emissions = torch.randn(TEXTS, WORDS, len(tagset))
+    words = torch.randint(WORDS - 4, WORDS + 1, (TEXTS,))  # batches are of texts of like length
     together = chain.best(emissions, words).tolist()
     alone = best_by_loop(chain, emissions, words)
     assert [row[:length] for row, length in zip(together, words.tolist(), strict=True)] == alone

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from operator import attrgetter
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import torch
@@ -89,14 +89,19 @@ class AdapterEncoder(nn.Module):
         found = lattice(batch.examples, self.lexicon, self.config.most)
         ids = at_pieces(found.ids.to(batch.pieces.device), batch)
         layer = find_layer(self.encoder.model, self.config.layer)
+        thread = get_ident()
+
+        def adapt(_: nn.Module, arguments: object, output: Any) -> Any:
+            return self._adapted(output, ids) if get_ident() == thread else None  # another thread has its own
+
         # Before all other hooks: those by which transformers records the output of each layer shall see the new one.
-        hook = layer.register_forward_hook(partial(self._adapt, ids), prepend=True)
+        hook = layer.register_forward_hook(adapt, prepend=True)
         try:
             return self.encoder(batch)  # type: ignore[no-any-return]
         finally:
             hook.remove()
 
-    def _adapt(self, ids: Tensor, layer: nn.Module, arguments: object, output: Any) -> Any:
+    def _adapted(self, output: Any, ids: Tensor) -> Any:
         """The layer's output, a tensor or a tuple that begins with one, with entries mixed in."""
         states: Tensor = output[0] if isinstance(output, tuple) else output  # (batch, piece, dimension)
         states = self.norm(self.dropout(states + self.attention(states, ids)))

@@ -119,8 +119,9 @@ def _unpieced(document: Document) -> Example:
 
 
 def read_lexicon(path: Path) -> list[str]:
-    """The words of a file, one a line, without the white space around them."""
-    words = [word for line in iterate_lines(path, Notes()) if (word := line.strip())]
+    """The words of a file, one a line, without the white space around them; of a dictionary its surfaces."""
+    fields = (line.split("\t") for line in iterate_lines(path, Notes()))
+    words = [word for own in fields if (word := own[min(1, len(own) - 1)].strip())]
     if not words:
         raise InputError("no word in this lexicon, expected one a line; is the file whole?", path=path)
     return words

@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from goldgap.core.corpus import Corpus
+from goldgap.core.errors import ConfigError
 from goldgap.corpus.words import words_of
 from goldgap.encode.adapter import AdapterConfig, AdapterEncoder, new_adapter
 from goldgap.encode.encoder import Encoder
@@ -29,7 +30,7 @@ def lexicon_for(recipe: Recipe, corpus: Corpus) -> tuple[Lexicon, Vectors | None
     """
     options = recipe.lexicon
     vectors = read_vectors(Path(options.vectors)) if options.vectors else None
-    words = read_lexicon(Path(options.file)) if options.file else _own_words(corpus)
+    words = read_lexicon(Path(options.file)) if options.file else _general_words(corpus)
     if vectors is None:
         return occurring(Lexicon(words, fold=True), corpus.documents), None
     known = Lexicon(vectors[0], fold=True)
@@ -37,10 +38,15 @@ def lexicon_for(recipe: Recipe, corpus: Corpus) -> tuple[Lexicon, Vectors | None
     return Lexicon((word for word in words if known.spell(word) in spelled), fold=True), vectors
 
 
-def _own_words(corpus: Corpus) -> list[str]:
-    """The annotated entities, and the words of jieba where no blanks stand between those of the text."""
-    surfaces = dict.fromkeys(document.surface(entity) for document in corpus for entity in document.entities)
-    return [*surfaces, *(jieba_words() if _is_unspaced(corpus) else [])]
+def _general_words(corpus: Corpus) -> list[str]:
+    """The words of jieba, for text that has no blanks between words.
+
+    The annotated entities would not do: each would be found where it is annotated, which teaches that whatever is found
+    is an entity.
+    """
+    if not _is_unspaced(corpus):
+        raise ConfigError("no lexicon: name a file with one word a line, or a dictionary, with lexicon.file=FILE")
+    return jieba_words()
 
 
 def _is_unspaced(corpus: Corpus) -> bool:

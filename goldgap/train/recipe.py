@@ -121,7 +121,7 @@ class LexiconSettings(Settings):
     """Words of a lexicon that are found in the text, for `flat` and for what stands around another encoder.
 
     used      not at all, by attention behind the encoder (BERT+Word), or between two of its layers (LEBERT)
-    file      one word a line; left out: the annotated entities, and for text without blanks the words of jieba
+    file      one word a line, or a dictionary; left out: for text without blanks between words, those of jieba
     vectors   a file of vectors for them; left out: learned
     size      of learned vectors
     most      words of the lexicon that a word of the text looks at

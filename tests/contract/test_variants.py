@@ -38,6 +38,7 @@ from goldgap.train.step import total_loss
 from goldgap.unknown import Cells, policies
 from goldgap.unknown.uniform import Count, sample_size
 from tests.slow.test_training import corpus
+from tests.tiny import lexicon_in
 from tests.unit.test_decode import candidates, is_flat
 from tests.unit.test_losses import rows
 from tests.unit.test_unknown import cells, generator, without
@@ -319,7 +320,8 @@ def recipe_of(name: str, tiny_encoder: Path, **train: Any) -> Recipe:
     place = str(tiny_encoder) if encoder["name"] == "tiny" else encoder["name"]
     shared = {"model": {"max_width": 4, "hidden": 24, "width_size": 8, "dropout": 0.0}, "train": train}
     decode = {"how": "none" if several else "greedy"}
-    return recipe_for(own["method"], shared, own, {"encoder": {"name": place}, "decode": decode})
+    lexicon = {"lexicon": {"file": str(lexicon_in(tiny_encoder))}} if "lexicon" in own or place == "flat" else {}
+    return recipe_for(own["method"], shared, own, {"encoder": {"name": place}, "decode": decode, **lexicon})
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -32,7 +33,7 @@ def whole_tagger(request: pytest.FixtureRequest, tiny_encoder: Path, tmp_path_fa
     """Without copies of its checkpoints: two trainings have some of the same names."""
     method, place = request.param, tmp_path_factory.mktemp("whole-tagger")
     own = {"bilstm-crf": Path("bilstm"), "flat": Path("flat")}
-    data = _data(own.get(method, tiny_encoder), method, place)
+    data = replace(_data(own.get(method, tiny_encoder), method, place), tiny=tiny_encoder)
     began = time.perf_counter()
     finish(data.arguments(place / "model"))
     return Whole(data, place / "model", hashes(place / "model"), [], time.perf_counter() - began)

@@ -27,6 +27,7 @@ from goldgap.core.progress import Progress
 from goldgap.train.checkpoint import Checkpoints, RunState
 from goldgap.train.place import unfinished
 from goldgap.train.step import Stepper, Taken
+from tests.tiny import lexicon_in
 
 # One process that has imported everything and computes on one thread; every run is a fork of it, and takes a second.
 FORKS = get_context("forkserver")
@@ -71,11 +72,14 @@ class Data:
     train: Path
     dev: Path
     method: str = "weighted"
+    tiny: Path = Path()
 
     def arguments(self, output: Path, *more: str, **settings: object) -> list[str]:
         """The command that trains `output`; settings are written with __ for the dot."""
         changed = {name.replace("__", "."): value for name, value in settings.items()}
         named = SETTINGS | OF_METHOD[self.method] | changed
+        if any(name.startswith("lexicon.") for name in named):
+            named["lexicon.file"] = lexicon_in(self.tiny)
         files = ["--train", str(self.train), "--dev", str(self.dev), "--encoder", str(self.encoder)]
         command = ["train", *files, "--method", self.method, "--epochs", str(EPOCHS), "-o", str(output), *more]
         return command + [word for name, value in named.items() for word in ("--set", f"{name}={_toml(value)}")]

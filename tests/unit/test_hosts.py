@@ -582,3 +582,15 @@ def test_words_given_and_seen_are_known_to_flat() -> None:
     given_words = (["zed"], torch.ones(1, 3))
     encoder, tokenizer = new_flat([["Ann", "met"], ["Ann"]], Lexicon([]), config, min_count=1, vectors=given_words)
     assert (encoder.config.words, encoder.config.unseen, encoder.config.size, len(tokenizer)) == (4, 1, 3, 5)
+
+
+def test_dropout_of_flat_falls_on_all_that_comes_in_is_added_and_goes_out() -> None:
+    encoder, tokenizer = flat()
+    rates: list[float] = []
+    for part in encoder.modules():
+        if isinstance(part, nn.Dropout):
+            part.register_forward_hook(lambda module, given, out: rates.append(module.p))
+    encoder(batch_of(TEXTS, tokenizer))
+    config = encoder.config
+    layer = [config.residual_dropout, config.feed_forward_dropout, config.residual_dropout]
+    assert rates == [config.dropout, config.dropout, *layer, *layer, config.output_dropout]
