@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -83,11 +83,17 @@ def reproduce(
     out.print(f"claim: {experiment.claim}")
     if output is not None:
         for given, result in parts:
-            write_reports(result, given, store, output / given.name)
+            write_reports(result, given, store, output / _folder(given.name, result))
         with write_atomic(output / "table.md") as handle:
             handle.write(experiment_markdown(experiment.model_dump(), results))
     if any(row["failed"] for one in results for part in one["conditions"] for row in part["contenders"]):
         raise typer.Exit(1)
+
+
+def _folder(name: str, result: dict[str, Any]) -> str:
+    """Of a part's reports: its corpus, and what was masked of it."""
+    drops = [f"{part['drop']:g}" for part in result["conditions"] if part["drop"] is not None]
+    return "-".join([name, *(["masked", *drops] if drops else [])])
 
 
 def data_folder(given: Path | None) -> Path:

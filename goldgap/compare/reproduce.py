@@ -35,6 +35,7 @@ class Part(Settings):
     phrases   what is outside of the corpus's list of phrases is known not to be an entity
     whole     ours is not cut to bench scale
     first     training sentences of a whole one; left out: all
+    seeds     where they are not as many as in the other parts
     distant_dev   the dictionary's labels of the dev set are scored as well, to see what selecting on them gives
     """
 
@@ -45,6 +46,7 @@ class Part(Settings):
     phrases: bool = False
     whole: bool = False
     first: int = 0
+    seeds: int = 0
     distant_dev: bool = False
 
     def place(self, drop: float | None) -> str:
@@ -122,7 +124,7 @@ def reproduce(
         texts = {row.name: (row.full or row.contender) if full else row.contender for row in experiment.rows}
         contest = Contest(
             [contender(text, *shared, name=name) for name, text in texts.items()],
-            list(range(seeds or experiment.seeds)),
+            list(range(seeds or part.seeds or experiment.seeds)),
             experiment.baseline,
             part.drop,
         )
