@@ -89,8 +89,9 @@ def test_every_method_learns_eight_sentences_by_heart(method: str, head: str, ti
 @pytest.mark.parametrize("method", [name for name in METHODS if name.endswith("-paper")])
 def test_every_recipe_of_a_paper_runs_on_another_encoder(method: str, tiny_encoder: Path) -> None:
     options: dict[str, Any] = {"encoder": {"name": str(tiny_encoder)}, "train": {"epochs": 1}}
-    lexicon = {"lexicon": {"file": str(lexicon_in(tiny_encoder))}} if kind_of(method) == "tagger" else {}
-    model = Recognizer.train(corpus(), corpus(), method=method, **options, **lexicon)
+    if kind_of(method) == "tagger":
+        options["lexicon"] = {"file": str(lexicon_in(tiny_encoder))}
+    model = Recognizer.train(corpus(), corpus(), method=method, **options)
     assert model.recipe.train.certain_negatives is False
     assert model.metrics[-1]["loss"] > 0
 
