@@ -161,6 +161,19 @@ def test_every_file_of_the_rooms_that_decide_is_accounted_for() -> None:
     assert all((ROOT / name).is_file() for name in (*ALWAYS, *by_choice))
 
 
+def test_further_documents_are_scored_at_every_evaluation_and_decide_nothing(kept: Runs, tiny_encoder: Path) -> None:
+    plain = kept.get(data(), recipe(tiny_encoder))
+    assert plain.history == []
+    more = replace(data(), others={"far": corpus()})
+    watched = kept.get(more, recipe(tiny_encoder))
+    assert (watched.key, watched.scores, watched.metrics) == (plain.key, plain.scores, plain.metrics)
+    assert [entry["f1"] for entry in watched.history] == [entry["f1"] for entry in plain.metrics]
+    assert all(entry["others"].keys() == {"test", "far"} for entry in watched.history)
+    best = max(watched.history, key=lambda entry: entry["f1"])
+    assert best["others"]["test"]["f1"] == pytest.approx(watched.scores["f1"])
+    assert kept.get(more, recipe(tiny_encoder)).history == watched.history
+
+
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"key": "a"}', '{"other": 1}'])
 def test_a_damaged_run_is_named(kept: Runs, damage: str, tiny_encoder: Path) -> None:
     kept.folder.mkdir()

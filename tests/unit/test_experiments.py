@@ -90,6 +90,40 @@ def test_bench_scale_is_the_first_sentences(known: Path) -> None:
     assert cut.files == {name: sha256(known / name) for name in ("train.conll", "dev.conll", "test.conll")}
 
 
+def test_only_the_types_that_are_asked_for_are_read(known: Path) -> None:
+    chosen = {"ours": datasets.registry()["ours"].model_copy(update={"types": ["LOC"]})}
+    datasets.registry = lambda: chosen  # type: ignore[assignment]  # the fixture puts it back
+    assert read_dataset("ours", known).train.entity_count == 0
+
+
+def test_a_whole_corpus_can_be_cut_and_is_named_by_it(known: Path) -> None:
+    data = read_dataset("ours", known, bench=False, first=7)
+    assert (data.name, data.sizes) == ("ours-first-7", {"train": 7, "dev": 500, "test": 40})
+
+
+def test_outside_of_a_list_of_phrases_nothing_is_an_entity(known: Path) -> None:
+    (known / "phrases.txt").write_text("met\n", encoding="utf-8")
+    files = datasets.registry()["ours"].files | {"phrases": File(path="phrases.txt")}
+    chosen = {"ours": datasets.registry()["ours"].model_copy(update={"files": files})}
+    datasets.registry = lambda: chosen  # type: ignore[assignment]
+    data = read_dataset("ours", known, labels="distant", phrases=True, bench=False)
+    assert data.name == "ours-distant-phrases"
+    assert data.files.keys() == {"distant.conll", "dev.conll", "test.conll", "phrases.txt"}
+    assert all(document.complete for document in data.train)
+    assert all(document.text[slice(*document.unknown[0])] == "met" for document in data.train)
+
+
+def test_the_dictionary_labels_of_the_dev_set_are_scored_as_well(known: Path) -> None:
+    (known / "terms.tsv").write_text("PER\tAnn\n", encoding="utf-8")
+    files = datasets.registry()["ours"].files | {"dictionary": File(path="terms.tsv")}
+    chosen = {"ours": datasets.registry()["ours"].model_copy(update={"files": files})}
+    datasets.registry = lambda: chosen  # type: ignore[assignment]
+    data = read_dataset("ours", known, distant_dev=True)
+    assert data.others.keys() == {"distant dev"}
+    assert len(data.others["distant dev"]) == len(data.dev or ())
+    assert {d.surface(e) for d in data.others["distant dev"] for e in d.entities} == {"Ann"}
+
+
 def test_labels_of_a_dictionary_carry_their_source(known: Path) -> None:
     assert {e.source for d in read_dataset("ours", known, labels="distant").train for e in d.entities} == {"dictionary"}
     both = read_dataset("ours", known, labels="both", bench=False)
