@@ -75,7 +75,7 @@ def _settings(recipe: Recipe) -> dict[str, Any]:
         *(["model.kind"] if kind == "span" else []),
         *([] if looks_up else ["encoder.dropout", "encoder.lowercase", "encoder.bigrams"]),
         *([] if recipe.lexicon.used != "no" or recipe.encoder.name == FLAT else ["lexicon"]),
-        *([] if recipe.two_step.explore else ["two_step"]),
+        *([] if recipe.two_step.explore or recipe.two_step.none else ["two_step"]),
     ]
     for place in unread:
         *group, name = place.split(".")
@@ -89,7 +89,7 @@ def code_hash(recipe: Recipe) -> str:
     chosen = [Path(inspect.getfile(variant)).relative_to(ROOT).as_posix() for variant in variants]
     chosen += ENCODERS.get(recipe.encoder.name, ("encode/transformer.py",))
     chosen += LEXICON[recipe.lexicon.used]
-    chosen += TWO_STEP if recipe.two_step.explore else ()
+    chosen += TWO_STEP if recipe.two_step.explore or recipe.two_step.none else ()
     return _hash_of(tuple(sorted({*ALWAYS, *BY_MODEL[recipe.model.kind], *chosen})))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -274,7 +274,33 @@ class Recipe(Settings):
             found.append("weighted draws by the model's probabilities, which gce leaves too low: use uniform")
         if self.decode.joint and self.bi_encoder.thresholds == "dev":
             found.append("decode.joint changes nothing: bi_encoder.thresholds = dev chooses none for the ends of spans")
-        return found
+        return found + [f"{name} changes nothing: {why}" for name, why in self._unread()]
+
+    def _unread(self) -> Iterator[tuple[str, str]]:
+        """Settings that differ from their defaults and that nothing reads, and why."""
+        kind, loss = self.model.kind, self.loss.name
+        changed = {f"{group}.{name}" for group in _GROUPS for name in _differing(getattr(self, group))}
+        for name in sorted(changed):
+            group, _, own = name.partition(".")
+            if group in ("bi_encoder", "tagger") and kind != group.replace("_", "-"):
+                yield name, f"the method {self.method} is no {group.replace('_', '-')}"
+            elif group == "lexicon" and self.lexicon.used == "no" and self.encoder.name != "flat":
+                yield name, "lexicon.used = no"
+            elif group == "two_step" and not self.two_step.explore and own not in ("none", "none_width"):
+                yield name, "two_step.explore = 0"
+            elif name in ("decode.joint", "decode.rank_by") and kind != "bi-encoder":
+                yield name, f"the method {self.method} is no bi-encoder"
+            elif name in ("model.head", "model.hidden", "model.features") and kind != "span":
+                yield name, f"the method {self.method} has no head of spans"
+            elif name == "train.known_weight" and loss in ("contrastive", "crf"):
+                yield name, f"the loss {loss} weighs whole texts"
+
+
+_GROUPS = ("model", "bi_encoder", "tagger", "lexicon", "two_step", "train", "decode")
+
+
+def _differing(settings: Settings) -> list[str]:
+    return [name for name, field in type(settings).model_fields.items() if getattr(settings, name) != field.default]
 
 
 def _make(registry: Registry[Any], kind: str, chosen: Chosen) -> Any:
