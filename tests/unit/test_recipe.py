@@ -211,8 +211,8 @@ def test_settings_that_contradict_each_other_are_refused() -> None:
         (["policy=uniform", "loss=nrces"], 0),
         (["policy=weighted", "loss=gce"], 1),
         (["policy=uniform", "loss=gce"], 0),
-        (["decode.joint=true", "bi_encoder.thresholds=dev"], 1),
-        (["decode.joint=true"], 0),
+        (["model.kind=bi-encoder", "decode.joint=true", "bi_encoder.thresholds=dev"], 1),
+        (["model.kind=bi-encoder", "decode.joint=true"], 0),
         (["policy=weighted", "loss=nrces", "loss.w=wide"], 0),  # an error of its own, when the loss is made
     ],
 )
