@@ -32,6 +32,7 @@ from goldgap.train.two_step import train_in_two_steps
 
 WEIGHTS = "model.safetensors"
 CARD = "README.md"
+LEFT_OUT_LIST = "left_out.jsonl"
 _FILES = (WEIGHTS, CARD, "recipe.toml", "labels.json", "metrics.jsonl", "config.json")
 
 
@@ -170,7 +171,7 @@ class Recognizer:
             (folder / "metrics.jsonl").write_text("".join(lines), encoding="utf-8")
             if self.left_out:
                 lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in self.left_out)
-                (folder / "left_out.jsonl").write_text("".join(lines), encoding="utf-8")
+                (folder / LEFT_OUT_LIST).write_text("".join(lines), encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Recognizer:
