@@ -122,7 +122,9 @@ class Recognizer:
         """The same model under other settings of decoding, e.g. min_prob=0.8."""
         settings = self.recipe.model_dump(mode="json", exclude_none=True)
         settings["decode"] |= changes
-        return Recognizer(self.model, load(Recipe, settings), self.metrics, self.card, self.notes)
+        return Recognizer(
+            self.model, load(Recipe, settings), self.metrics, self.card, self.notes, left_out=self.left_out
+        )
 
     def with_types(self, /, **descriptions: str) -> Recognizer:
         """The same model with further types, which it was never trained for, e.g. Vessel="ships and boats".

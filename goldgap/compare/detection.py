@@ -50,6 +50,8 @@ def explored(recipe: Recipe, corpus: Corpus, epochs: int) -> Explored:
         found.append([Value(one.value, _is_masked(data[0], one.example, one.cell)) for one in values])
 
     train(first, corpus, None, observe=look)
+    if not any(one.masked for one in found[-1]):
+        raise InputError("no masked word is unknown: the documents are complete; leave out what says so")
     return found
 
 

@@ -40,17 +40,25 @@ ALWAYS = (
 BY_MODEL = {
     "span": ("models/layers.py", "models/span_model.py"),
     "bi-encoder": ("models/bi_encoder.py", "models/thresholds.py", "models/types.py", "train/describe.py"),
-    "tagger": ("models/chain.py", "models/simplex.py", "models/tag_states.py", "models/tagger.py", "models/tagset.py"),
+    "tagger": (
+        "corpus/tags.py",
+        "models/chain.py",
+        "models/simplex.py",
+        "models/tag_states.py",
+        "models/tagger.py",
+        "models/tagset.py",
+    ),
 }
 TWO_STEP = ("train/none_spans.py", "train/two_step.py")
+_LOOKS_UP = ("distant/finder.py", "encode/lexicon.py", "encode/vectors.py", "train/hosts.py")
 LEXICON: dict[str, tuple[str, ...]] = {
     "no": (),
-    "attention": ("encode/lexicon.py", "encode/word_attention.py", "train/hosts.py"),
-    "adapter": ("encode/adapter.py", "encode/lexicon.py", "encode/word_attention.py", "train/hosts.py"),
+    "attention": (*_LOOKS_UP, "encode/word_attention.py"),
+    "adapter": (*_LOOKS_UP, "encode/adapter.py", "encode/word_attention.py"),
 }
 ENCODERS = {
     BILSTM: ("encode/bilstm.py", "encode/vectors.py"),
-    FLAT: ("encode/bilstm.py", "encode/flat.py", "encode/lexicon.py", "encode/vectors.py", "train/hosts.py"),
+    FLAT: (*_LOOKS_UP, "encode/bilstm.py", "encode/flat.py"),
 }
 """Those of other names are transformers."""
 

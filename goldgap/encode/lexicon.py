@@ -25,6 +25,7 @@ LEXICON = "lexicon.txt"
 MOST = 5
 """Entries that stand for one word at most, as in LEBERT."""
 _ONE_CHARACTER = re.compile(f"[{CJK}]")
+_WITH_COUNT = re.compile(r" \d+(?: [a-z]+)?$")
 _TOGETHER = 1 << 10
 """Documents that are looked through together."""
 
@@ -119,12 +120,26 @@ def _unpieced(document: Document) -> Example:
 
 
 def read_lexicon(path: Path) -> list[str]:
-    """The words of a file, one a line, without the white space around them; of a dictionary its surfaces."""
-    fields = (line.split("\t") for line in iterate_lines(path, Notes()))
-    words = [word for own in fields if (word := own[min(1, len(own) - 1)].strip())]
+    """The words of a file, one a line, without the white space around them.
+
+    Also the surfaces of a dictionary (type, tab, surface) and the words of jieba's lists, which a number stands behind.
+    """
+    words = [word for line in iterate_lines(path, Notes()) if (word := _entry(line))]
     if not words:
         raise InputError("no word in this lexicon, expected one a line; is the file whole?", path=path)
     return words
+
+
+def _entry(line: str) -> str:
+    """
+    >>> [_entry(line) for line in ("New York", "LOC\\tNew York\\texact", "上海 28580 ns", "上海\\t28580")]
+    ['New York', 'New York', '上海', '上海']
+    """
+    first, tab, rest = line.partition("\t")
+    second = rest.split("\t")[0].strip()
+    if tab and not second.isdecimal():
+        return second
+    return _WITH_COUNT.sub("", first.strip())
 
 
 def jieba_words() -> list[str]:
@@ -133,12 +148,9 @@ def jieba_words() -> list[str]:
     if package is None or package.origin is None:
         raise ConfigError(
             "the words of jieba are asked for, but it is not installed; install it (pip install jieba), or name a file "
-            "with one word a line"
+            "with one word a line with lexicon.file=FILE"
         )
-    lines = read_lexicon(
-        Path(package.origin).parent / "dict.txt"
-    )  # 上海 28580 ns: a word, its frequency, its part of speech
-    return [line.split(" ")[0] for line in lines]
+    return read_lexicon(Path(package.origin).parent / "dict.txt")
 
 
 class Lattice(NamedTuple):

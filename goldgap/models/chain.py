@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from goldgap.core.errors import ConfigError
 from goldgap.models.tagset import Legal
 
-_TINY = torch.finfo(torch.float32).tiny
 _NEVER = float("-inf")
 
 
@@ -85,7 +84,7 @@ class Chain(nn.Module):
         with torch.enable_grad():
             inputs = emissions.detach().requires_grad_()
             (shares,) = torch.autograd.grad(self.log_sum(inputs, words).sum(), inputs)
-        return shares.clamp(min=_TINY).log()
+        return shares.clamp(min=torch.finfo(shares.dtype).tiny).log()
 
     @torch.no_grad()
     def best(self, emissions: Tensor, words: Tensor) -> Tensor:
@@ -117,4 +116,4 @@ def has_path(legal: Legal) -> bool:
 
 def _log(weights: Tensor) -> Tensor:
     """log with -inf, and no gradient, at 0."""
-    return weights.clamp(min=_TINY).log().masked_fill(weights <= 0, _NEVER)
+    return weights.clamp(min=torch.finfo(weights.dtype).tiny).log().masked_fill(weights <= 0, _NEVER)

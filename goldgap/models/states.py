@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -32,6 +32,7 @@ class States:
     possible    (word, width, label) of the partly known: True where O or the type is still possible; None without any
     types       (word, width, type), where a span can have several: 2 annotated, 1 ruled out, 0 unknown
     dropped     (word, width): an entity whose annotation was taken away on purpose; None without any
+    aside       (word, width): left out by the two-step method, no cell for a policy; None without any
     """
 
     labels: Tensor
@@ -40,17 +41,20 @@ class States:
     possible: Tensor | None = None
     types: Tensor | None = None
     dropped: Tensor | None = None
+    aside: Tensor | None = None
 
     def open_cells(self) -> Tensor:
         """The numbers of the cells that are unknown, wholly or as for some label.  -> (cell,)"""
         partly = self.unknown if self.possible is None else self.unknown | self.possible.any(-1)
+        if self.aside is not None:
+            partly = partly & ~self.aside
         return partly.flatten().nonzero().flatten()
 
-    def leave_out(self, cells: Sequence[int]) -> None:
-        """Take these cells out of training."""
-        for grid in (self.unknown, self.possible):
-            if grid is not None:
-                grid.flatten(0, 1)[list(cells)] = False
+    def without(self, cells: Sequence[int]) -> States:
+        """The same where no policy sees these cells; what is known of them stays."""
+        aside = torch.zeros_like(self.unknown)
+        aside.view(-1)[list(cells)] = True
+        return replace(self, unknown=self.unknown & ~aside, aside=aside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +213,7 @@ class BatchStates:
     possible: Tensor | None = None  # (batch, cell, label)
     types: Tensor | None = None  # (batch, cell, type)
     dropped: Tensor | None = None  # (batch, cell)
+    aside: Tensor | None = None  # (batch, cell)
 
 
 def stack(states: Sequence[States]) -> BatchStates:

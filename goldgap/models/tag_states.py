@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 import numpy as np
@@ -29,10 +30,11 @@ def tag_states_of(
     certain_negatives   an annotation made by a person is as long as it says
     """
     if example.index == 0:
-        _count_lost(document, notes)
+        _count_lost(example, document, notes, tagset)
+    whole = [entity for entity, _ in _apart(document.entities, document)]
     document = seen_from(example, document)
     words = words_of(document)
-    entities = _apart(document.entities, document)
+    entities = _apart([entity for entity in document.entities if entity in whole], document)
     spans = [span for _, span in entities]
     labels = np.array(tagset.encode(len(words), spans), dtype=np.int64)
     mine = owned(example.windows, example.index, 1).numpy()[:, 0]
@@ -69,19 +71,24 @@ def _apart(entities: Sequence[Entity], document: Document) -> list[tuple[Entity,
     return chosen
 
 
-def _count_lost(document: Document, notes: Notes) -> None:
+def _count_lost(example: Example, document: Document, notes: Notes, tagset: TagSet) -> None:
     """Note the entities, and what reviewers said, that no word can be trained on for."""
-    whole = sum(
-        span is not None for span in word_spans(words_of(document), [(e.start, e.end) for e in document.entities])
-    )
-    if cut := len(document.entities) - whole:
-        notes.change("entity that begins or ends inside a word (not trained on)", document.id, count=cut)
-    if nested := whole - len(_apart(document.entities, document)):
-        notes.change(
-            "entity that shares a word with a longer one (not trained on: a word has one tag)",
-            document.id,
-            count=nested,
-        )
+    words = words_of(document)
+    spans = word_spans(words, [(entity.start, entity.end) for entity in document.entities])
+    apart = [span for _, span in _apart(document.entities, document)]
+    begins = [window.first for window in example.windows]
+    in_two = sum(span.end > example.windows[bisect_right(begins, span.first) - 1].end for span in apart)
+    rejected = word_spans(words, [(item.start, item.end) for item in document.rejected])
+    single = any(tagset.single(label) is not None for label in tagset.labels)
+    untold = sum(span is None or span[1] - span[0] > 1 or not single for span in rejected)
+    for count, what in (
+        (spans.count(None), "entity that begins or ends inside a word (not trained on)"),
+        (len(spans) - spans.count(None) - len(apart), "entity that shares a word with a longer one (not trained on)"),
+        (in_two, "entity that no window of the encoder holds whole (not trained on)"),
+        (untold, "rejected span that says nothing of a single word's tag (not trained on)"),
+    ):
+        if count:
+            notes.change(what, document.id, count=count)
 
 
 def _ruled_out(document: Document, tagset: TagSet, words: int) -> Grid:

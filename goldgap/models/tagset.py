@@ -37,7 +37,7 @@ class TagSet:
     """
 
     def __init__(self, labels: Labels, scheme: Scheme, *, none: bool = False) -> None:
-        if NONE in labels:
+        if none and NONE in labels:
             raise InputError(
                 f"the training files have a type {NONE}, which the two-step method needs for what is not an entity; "
                 "rename it, e.g. with sed, or use another method"
@@ -58,7 +58,7 @@ class TagSet:
     def decode(self, numbers: Sequence[int]) -> list[Span]:
         """The entities of a text; those of the type NONE are none."""
         found = tags_to_spans([self.tags[number] for number in numbers], scheme=self.scheme).spans
-        return [span for span in found if span.label != NONE]
+        return [span for span in found if not (self.none and span.label == NONE)]
 
     def of_type(self, label: str) -> list[int]:
         """The numbers of a type's tags."""

@@ -123,7 +123,7 @@ def prepare(model: Model, corpus: Corpus, recipe: Recipe, notes: Notes, left_out
     examples = model.examples(corpus.documents, notes)
     states = _states(model, corpus, recipe, examples, notes)
     for index, cells in left_out.items():
-        states[index].leave_out(cells)
+        states[index] = states[index].without(cells)
     if recipe.model.kind == "bi-encoder" and recipe.bi_encoder.drop_empty:
         full = [index for index, item in enumerate(states) if (item.labels > 0).any()]
         examples, states = [examples[index] for index in full], [states[index] for index in full]

@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from goldgap.core.corpus import Corpus
-from goldgap.core.errors import ConfigError
+from goldgap.core.errors import ConfigError, InputError
 from goldgap.corpus.words import words_of
 from goldgap.encode.adapter import AdapterConfig, AdapterEncoder, new_adapter
 from goldgap.encode.encoder import Encoder
@@ -32,10 +32,18 @@ def lexicon_for(recipe: Recipe, corpus: Corpus) -> tuple[Lexicon, Vectors | None
     vectors = read_vectors(Path(options.vectors)) if options.vectors else None
     words = read_lexicon(Path(options.file)) if options.file else _general_words(corpus)
     if vectors is None:
-        return occurring(Lexicon(words, fold=True), corpus.documents), None
-    known = Lexicon(vectors[0], fold=True)
-    spelled = {known.spell(word) for word in known.words}
-    return Lexicon((word for word in words if known.spell(word) in spelled), fold=True), vectors
+        made, why = occurring(Lexicon(words, fold=True), corpus.documents), "stands in the training files"
+    else:
+        known = Lexicon(vectors[0], fold=True)
+        spelled = {known.spell(word) for word in known.words}
+        made = Lexicon((word for word in words if known.spell(word) in spelled), fold=True)
+        why = f"has a vector in {options.vectors}"
+    if not len(made):
+        raise InputError(
+            f"none of the {len(words):,} words of the lexicon {why}; expected one a line, as they stand in the text",
+            path=Path(options.file) if options.file else None,
+        )
+    return made, vectors
 
 
 def _general_words(corpus: Corpus) -> list[str]:

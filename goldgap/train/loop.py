@@ -15,7 +15,15 @@ from goldgap.evaluate.scores import evaluate
 from goldgap.models.model import Model
 from goldgap.models.predict import predict
 from goldgap.train.build import build
-from goldgap.train.checkpoint import Checkpoints, Metrics, RunState, contiguous, require_numbers, run_identity
+from goldgap.train.checkpoint import (
+    Checkpoints,
+    Metrics,
+    RunState,
+    claim_work,
+    contiguous,
+    require_numbers,
+    run_identity,
+)
 from goldgap.train.data import NOTHING, LeftOut, Plan, describe, prepare, split
 from goldgap.train.optimiser import make_optimiser
 from goldgap.train.recipe import Recipe
@@ -145,13 +153,17 @@ class _Run:
 def _start(recipe: Recipe, corpus: Corpus, dev: Corpus | None, work: Path | None, left_out: LeftOut) -> _Run:
     notes, passed_over = Notes(), Notes()
     parts = split(recipe, corpus, dev, notes)
-    recipe = resolved(recipe, parts)
+    given, recipe = recipe, resolved(recipe, parts)
     policy, loss = recipe.make_policy(), recipe.make_loss()
     facts = describe(parts)
     model = build(recipe, parts.train)
     data = prepare(model, parts.train, recipe, notes, left_out)
     optimiser = make_optimiser(model, recipe.train)
-    checkpoints = Checkpoints(work, run_identity(recipe, facts)) if work is not None else None
+    checkpoints = None
+    if work is not None:
+        identity = run_identity(recipe, facts)
+        claim_work(work, run_identity(given, facts))
+        checkpoints = Checkpoints(work, identity)
     state = RunState() if checkpoints is None else checkpoints.restore(model, optimiser, passed_over)
     return _Run(
         recipe,

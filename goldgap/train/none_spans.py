@@ -18,20 +18,27 @@ from goldgap.models.tagset import NONE, TagSet
 
 
 def with_none(
-    known: BatchStates, keep: Tensor, tagset: TagSet, chances: Sequence[str], *, share: float, width: int
+    known: BatchStates,
+    keep: Tensor,
+    words: Tensor,
+    tagset: TagSet,
+    chances: Sequence[str],
+    *,
+    share: float,
+    width: int,
 ) -> BatchStates:
     """The states of a batch with some spans of what is trained on as O tagged as NONE.
 
     keep      (batch, word) bool: unknown words that are trained on as O
+    words     (batch,): of each text
     chances   for each text what its draws depend on
     share     spans for each word of the text, rounded up
     width     words of the widest; 0: any
     """
     labels = known.labels.clone()
     outside = keep | known.negative  # (batch, word)
-    lengths = (outside | (labels > 0) | known.unknown).long().cumsum(-1).argmax(-1) + 1
     for row, chance in enumerate(chances):
-        wanted = math.ceil(round(share * int(lengths[row]), 9))
+        wanted = math.ceil(round(share * int(words[row]), 9))
         spans = [(first, end, NONE) for first, end in drawn_spans(outside[row].tolist(), wanted, width, chance)]
         tags = torch.tensor(tagset.encode(labels.shape[1], spans))
         labels[row] = tags.where(tags > 0, labels[row])

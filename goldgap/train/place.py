@@ -51,7 +51,7 @@ def claim(output: Path, *, resume: bool) -> Iterator[Path]:
 
 def _begun(folder: Path) -> bool:
     """Whether a run has left something to go on from: a checkpoint, or what an exploratory training found."""
-    return any(folder.rglob("step-*")) or any(folder.glob("*.json"))
+    return any(folder.rglob("step-*")) or (folder / "left_out").exists()
 
 
 def _refuse_existing(output: Path) -> None:

@@ -261,6 +261,15 @@ class Recipe(Settings):
         made: Loss | Contrastive | SequenceLoss = _make(losses, "loss", self.loss)
         return made
 
+    def files(self) -> dict[str, Path]:
+        """The files that settings name, whose contents decide a run as well."""
+        named = {
+            "encoder.vectors": self.encoder.vectors,
+            "lexicon.file": self.lexicon.file,
+            "lexicon.vectors": self.lexicon.vectors,
+        }
+        return {name: Path(text) for name, text in named.items() if text and Path(text).is_file()}
+
     def cautions(self) -> list[str]:
         """What is known to go wrong with this combination of settings (METHODS 9.2)."""
         policy, loss, w = self.policy.name, self.loss.name, self.loss.settings.get("w", 5.0)
@@ -284,19 +293,38 @@ class Recipe(Settings):
             group, _, own = name.partition(".")
             if group in ("bi_encoder", "tagger") and kind != group.replace("_", "-"):
                 yield name, f"the method {self.method} is no {group.replace('_', '-')}"
+            elif group == "encoder" and own in _OF_ENCODERS and self.encoder.name not in _OF_ENCODERS[own]:
+                yield name, f"it is a setting of {' and '.join(_OF_ENCODERS[own])}"
             elif group == "lexicon" and self.lexicon.used == "no" and self.encoder.name != "flat":
                 yield name, "lexicon.used = no"
+            elif name in _OF_LEXICONS and self.lexicon.used not in _OF_LEXICONS[name]:
+                yield name, f"it is a setting of lexicon.used = {' and '.join(_OF_LEXICONS[name])}"
             elif group == "two_step" and not self.two_step.explore and own not in ("none", "none_width"):
                 yield name, "two_step.explore = 0"
+            elif name == "two_step.none_width" and not self.two_step.none:
+                yield name, "two_step.none = 0"
             elif name in ("decode.joint", "decode.rank_by") and kind != "bi-encoder":
                 yield name, f"the method {self.method} is no bi-encoder"
             elif name in ("model.head", "model.hidden", "model.features") and kind != "span":
                 yield name, f"the method {self.method} has no head of spans"
+            elif name in ("model.max_width", "model.width_size") and kind == "tagger":
+                yield name, "a tagger finds entities of any length"
             elif name == "train.known_weight" and loss in ("contrastive", "crf"):
                 yield name, f"the loss {loss} weighs whole texts"
 
 
-_GROUPS = ("model", "bi_encoder", "tagger", "lexicon", "two_step", "train", "decode")
+_LOOK_UP = ("bilstm", "flat")
+_OF_ENCODERS = {
+    **dict.fromkeys(("size", "hidden", "vectors", "freeze", "min_count", "dropout", "lowercase"), _LOOK_UP),
+    "bigrams": ("bilstm",),
+}
+"""Settings that only some encoders read."""
+_OF_LEXICONS = {
+    "lexicon.most": ("attention", "adapter"),
+    "lexicon.layer": ("adapter",),
+    "lexicon.hidden": ("attention",),
+}
+_GROUPS = ("encoder", "model", "bi_encoder", "tagger", "lexicon", "two_step", "train", "decode")
 
 
 def _differing(settings: Settings) -> list[str]:
@@ -384,10 +412,14 @@ def _check(recipe: Recipe) -> None:
             "policy.score_mode = eval: a second pass scores no span wider than model.max_width, which "
             "bi_encoder.train_all asks for"
         )
-    if is_bi and recipe.encoder.name == "bilstm" and recipe.bi_encoder.describe != "atomic":
-        raise ConfigError(
-            "encoder.name = bilstm: it cannot read what a type is; set bi_encoder.describe=atomic, or use minilm"
-        )
+    alone = recipe.encoder.name in ("bilstm", "flat") or recipe.lexicon.used != "no"
+    if is_bi and alone and recipe.bi_encoder.describe != "atomic":
+        what = "encoder.name = " + recipe.encoder.name if recipe.lexicon.used == "no" else "lexicon.used"
+        raise ConfigError(f"{what}: it cannot read what a type is; set bi_encoder.describe=atomic, or use minilm")
+    if recipe.encoder.bigrams and recipe.encoder.name == "flat":
+        raise ConfigError("encoder.bigrams = true: flat has no vectors for pairs of words; only bilstm has")
+    if is_bi and recipe.bi_encoder.train_all and recipe.two_step.explore:
+        raise ConfigError("two_step.explore: bi_encoder.train_all trains on spans that are not scored; set it to false")
     for label, type_ in recipe.types.items():
         if not type_.descriptions or not all(text.strip() for text in type_.descriptions):
             raise ConfigError(f"types.{label}.description is empty: say in a sentence what {label} is")

@@ -17,6 +17,7 @@ from goldgap.losses.base import reduce
 from goldgap.losses.contrastive import Contrastive
 from goldgap.losses.crf import SequenceLoss
 from goldgap.losses.cross_entropy import partial_label
+from goldgap.models.chain import Chain
 from goldgap.models.model import Model
 from goldgap.models.span import SpanScores
 from goldgap.models.states import BatchStates, stack
@@ -80,7 +81,7 @@ class Stepper:
         cells = self._cells(batch, scores, known)
         keep = self.policy(cells, progress, generator)  # (batch, cell)
         if self.recipe.two_step.none:
-            known = self._with_none(known, keep, indices, progress)
+            known = self._with_none(batch, known, keep, indices, progress)
         loss = total_loss(scores, known, keep, self.loss, self.recipe.train, progress)
         if not torch.isfinite(loss):
             names = ", ".join(sorted({repr(self.data.names[example.document]) for example in batch.examples}))
@@ -92,11 +93,14 @@ class Stepper:
         missampled = 0 if known.dropped is None else int((keep & known.dropped).sum())
         return Taken(float(loss.detach()), int(batch.words.sum()), int(keep.sum()), missampled, effective, len(indices))
 
-    def _with_none(self, known: BatchStates, keep: Tensor, indices: Sequence[int], progress: Progress) -> BatchStates:
+    def _with_none(
+        self, batch: Batch, known: BatchStates, keep: Tensor, indices: Sequence[int], progress: Progress
+    ) -> BatchStates:
         """The same draws for a text in all of an epoch, whatever batch it is in."""
         assert isinstance(self.model, Tagger), "a recipe draws them for taggers alone"
         options, chances = self.recipe.two_step, [f"{self.recipe.seed}/{progress.epoch}/{index}" for index in indices]
-        return with_none(known, keep, self.model.tagset, chances, share=options.none, width=options.none_width)
+        tagset, width = self.model.tagset, options.none_width
+        return with_none(known, keep, batch.words, tagset, chances, share=options.none, width=width)
 
     def _cells(self, batch: Batch, scores: SpanScores, known: BatchStates) -> Cells:
         documents = torch.tensor([example.document for example in batch.examples], dtype=torch.long)
@@ -108,7 +112,12 @@ class Stepper:
         unknown = known.unknown
         if known.possible is not None:  # of these too some type is unknown: were none drawn, nothing would teach O
             unknown = unknown | known.possible.any(-1)
-        return Cells(scores.logits.detach().float(), known.labels, unknown, batch.words, documents, scores.features)
+        if known.aside is not None:
+            unknown = unknown & ~known.aside
+        logits = scores.logits.detach().float()
+        if isinstance(self.policy, Weighing) and isinstance(scores.chain, Chain):
+            logits = scores.chain.log_marginals(logits, batch.words)  # what neighbouring tags say counts as well
+        return Cells(logits, known.labels, unknown, batch.words, documents, scores.features)
 
 
 def total_loss(
@@ -127,7 +136,8 @@ def total_loss(
     if isinstance(loss, SequenceLoss):
         assert scores.chain is not None, "a recipe pairs this loss with a tagger"
         allowed, gone = _allowed(known, keep, scores.logits.shape[-1])
-        return loss(scores.chain, scores.logits.float(), scores.valid.sum(-1), allowed, gone)
+        # In double precision: a sequence that is far less likely than another must not vanish beside it.
+        return loss(scores.chain, scores.logits.double(), scores.valid.sum(-1), allowed, gone)
     logits = scores.logits
     if known.types is not None:
         return _by_type(logits, known.types, keep, loss, options, progress)

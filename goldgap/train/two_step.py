@@ -9,14 +9,14 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document
-from goldgap.core.files import read_text, write_atomic
+from goldgap.core.files import commit_directory, read_text, verify_directory
 from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
 from goldgap.corpus.words import words_of
@@ -26,12 +26,14 @@ from goldgap.models.model import Model
 from goldgap.models.predict import BATCH_SIZE, TOKEN_BUDGET
 from goldgap.models.span import SpanScores
 from goldgap.models.tagger import Tagger
-from goldgap.train.checkpoint import run_identity, same_run
+from goldgap.train.checkpoint import claim_work, run_identity
 from goldgap.train.data import LeftOut, TrainingSet, describe, prepare, split
 from goldgap.train.loop import Observer, Seen, Trained, train
 from goldgap.train.recipe import Recipe, TwoStepSettings
 
-EXPLORE, LEFT_OUT = "explore", "left_out.json"
+EXPLORE, LEFT_OUT, CELLS = "explore", "left_out", "cells.json"
+_LEARNED = {"dynamic": "dynamic", "global": "global", "dev": "dynamic"}
+"""Thresholds of the exploratory training, which has no dev set."""
 Kind = Literal["annotated elsewhere", "near an annotation", "other"]
 
 
@@ -59,16 +61,24 @@ def train_in_two_steps(
     """As `goldgap.train.loop.train`, with the exploratory training before; killed at any instant, it goes on."""
     parts = split(recipe, corpus, dev, Notes())
     identity = run_identity(recipe, describe(parts))
+    if work is not None:
+        claim_work(work, identity)
     kept = None if work is None else work / LEFT_OUT
     if kept is not None and kept.exists():
-        found = _read(kept, identity)
+        verify_directory(kept)
+        found = [Doubt(*one) for one in json.loads(read_text(kept / CELLS))]
     else:
         found = _explored(recipe, parts.train, None if work is None else work / EXPLORE, observe, stopped)
         if kept is not None:
-            _write(found, kept, identity)
+            with commit_directory(kept) as place:
+                (place / CELLS).write_text(json.dumps(found), encoding="utf-8")
     if work is not None:
         shutil.rmtree(work / EXPLORE, ignore_errors=True)
-    run = train(recipe, corpus, dev, work=work, observe=observe, stopped=stopped, left_out=by_example(found))
+
+    def watch(seen: Seen) -> None:
+        observe(seen._replace(left_out=None))  # the first training has told it
+
+    run = train(recipe, corpus, dev, work=work, observe=watch, stopped=stopped, left_out=by_example(found))
     run.left_out = [one._asdict() for one in listed(found, run.model, parts.train)]
     return run
 
@@ -78,15 +88,19 @@ def _explored(
 ) -> list[Doubt]:
     settings = recipe.two_step
     options = recipe.train.model_copy(update={"epochs": settings.explore, "patience": 0})
-    first = recipe.model_copy(update={"select_on": "none", "train": options, "two_step": TwoStepSettings()})
+    own = recipe.bi_encoder.model_copy(update={"thresholds": _LEARNED[recipe.bi_encoder.thresholds]})
+    first = recipe.model_copy(
+        update={"select_on": "none", "train": options, "bi_encoder": own, "two_step": TwoStepSettings()}
+    )
     if work is not None:
         work.mkdir(parents=True, exist_ok=True)
 
     def watch(seen: Seen) -> None:
-        observe(Seen(seen.progress, seen.taken))
+        observe(Seen(seen.progress, seen.taken, passed_over=seen.passed_over, left_out=seen.left_out))
 
     run = train(first, corpus, None, work=work, observe=watch, stopped=stopped)
-    data = prepare(run.model, corpus, run.recipe, Notes())
+    every = run.recipe.bi_encoder.model_copy(update={"drop_empty": False})  # doubtful cells are numbered among all
+    data = prepare(run.model, corpus, run.recipe.model_copy(update={"bi_encoder": every}), Notes())
     chosen, cells = doubtful(doubts(run.model, data, settings.statistic), settings.share)
     what = "words" if isinstance(run.model, Tagger) else "spans"
     told = f"{len(chosen):,} of {cells:,} unannotated {what} are left out, those that look most like entities"
@@ -107,10 +121,11 @@ def doubts(model: Model, data: TrainingSet, statistic: str) -> list[Doubt]:
         values = statistic_of(scores, batch.words, statistic)
         for row, index in enumerate(indices):
             grid = data.states[index]
-            own = values[row].view(-1, grid.labels.shape[1])[: len(grid.labels)].flatten()  # without padding
+            words, widths = grid.labels.shape
+            own = values[row].view(batch.first.shape[1], -1)[:words, :widths].flatten()  # without padding
             cells = grid.open_cells()
             pairs = zip(cells.tolist(), own[cells].tolist(), strict=True)
-            found[index] = [Doubt(index, cell, grid.labels.shape[1], value) for cell, value in pairs]
+            found[index] = [Doubt(index, cell, widths, value) for cell, value in pairs]
     model.train(was_training)
     return [one for own in found for one in own]
 
@@ -198,14 +213,3 @@ def _kind(document: Document, start: int, end: int, surface: str, surfaces: set[
     reach = (min([start, *(a for a, _ in beside)]), max([end, *(b for _, b in beside)]))
     touches = any(entity.start < reach[1] and reach[0] < entity.end for entity in document.entities)
     return "near an annotation" if touches or not parts.isdisjoint(surface.split()) else "other"
-
-
-def _write(found: Sequence[Doubt], path: Path, identity: dict[str, Any]) -> None:
-    with write_atomic(path) as handle:
-        json.dump({"identity": identity, "left_out": found}, handle)
-
-
-def _read(path: Path, identity: dict[str, Any]) -> list[Doubt]:
-    saved = json.loads(read_text(path))
-    same_run(saved["identity"], identity, path)
-    return [Doubt(*one) for one in saved["left_out"]]

@@ -145,7 +145,7 @@ def test_a_first_step_of_another_run_is_not_gone_on_from(tiny_encoder: Path, tmp
     work.mkdir()
     with pytest.raises(Enough):
         Recognizer.train(many(), corpus(), recipe=recipe(tiny_encoder), work=work, observe=stop)
-    assert (work / "left_out.json").is_file()
+    assert (work / "left_out").is_dir()
     assert not (work / "explore").exists()
     with pytest.raises(ConfigError, match=r"two_step\.share"):
         Recognizer.train(many(), corpus(), recipe=recipe(tiny_encoder, two_step={"share": 0.2}), work=work)

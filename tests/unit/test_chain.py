@@ -188,7 +188,9 @@ def test_entities_become_tags_and_come_back_without_none(scheme: str) -> None:
 
 def test_a_corpus_with_a_type_none_is_refused() -> None:
     with pytest.raises(InputError, match="NONE"):
-        TagSet(Labels(("A", "NONE")), "bio")
+        TagSet(Labels(("A", "NONE")), "bio", none=True)
+    plain = TagSet(Labels(("A", "NONE")), "bio")
+    assert [span.label for span in plain.decode(plain.encode(2, [(0, 1, "NONE")]))] == ["NONE"]
 
 
 def test_a_chain_without_a_legal_sequence_is_refused() -> None:

@@ -20,7 +20,7 @@ from goldgap.encode.windows import Window
 from goldgap.losses.crf import SequenceLoss
 from goldgap.models.chain import Chain
 from goldgap.models.span import SpanScores
-from goldgap.models.states import States, stack
+from goldgap.models.states import BatchStates, States, stack
 from goldgap.models.tag_states import tag_states_of
 from goldgap.models.tagger import read_off_tags
 from goldgap.models.tagset import TagSet
@@ -125,6 +125,27 @@ def test_of_entities_that_overlap_the_longest_is_learned_and_the_rest_told() -> 
     assert len(notes.lines()) == 2
 
 
+def test_of_nested_entities_the_outer_is_learned_in_every_window_or_none() -> None:
+    windows = [Window(0, 3), Window(2, 5)]
+    document = Document(TEXT, (entity(0, 3, "PER"), entity(2, 3, "LOC")))
+    first, second = (states(document, windows=windows, index=index) for index in (0, 1))
+    assert tags_of(first) == ["B-PER", "I-PER", "E-PER"]
+    assert tags_of(second) == ["O", "O", "O"]
+    assert words_where(second.unknown) == [3, 4] or words_where(second.unknown) == [1, 2]
+
+
+def test_what_no_word_can_be_trained_on_for_is_told() -> None:
+    notes = Notes()
+    rejected = (Rejected(*word_range(0, 2), None), Rejected(*word_range(4, 5), None))
+    document = Document(TEXT, (entity(1, 4, "PER"),), rejected=rejected)
+    states(document, windows=[Window(0, 2), Window(1, 3), Window(2, 5)], notes=notes)
+    assert [line for line in notes.lines() if "no window" in line]
+    assert [line for line in notes.lines() if "rejected" in line and "1 " in line]
+    bio = Notes()
+    states(document, "bio", notes=bio)
+    assert [line for line in bio.lines() if "rejected" in line and "2 " in line]
+
+
 def test_every_word_is_open_in_one_window_and_entities_in_all_that_hold_them() -> None:
     windows = [Window(0, 3), Window(1, 5)]
     document = Document(TEXT, (entity(1, 3, "PER"), entity(4, 5, "LOC")), dropped=(entity(0, 1, "LOC"),))
@@ -180,8 +201,24 @@ def test_the_loss_of_a_partly_known_word_allows_what_is_possible() -> None:
     assert known.possible is not None
     words = torch.tensor([5])
     expected = chain.log_sum(logits, words) - chain.log_sum(logits, words, known.possible)
-    torch.testing.assert_close(loss, expected.sum())
+    assert loss.item() == pytest.approx(expected.item(), abs=1e-4)
     assert loss > 0
+
+
+def test_a_sequence_that_is_far_less_likely_does_not_vanish() -> None:
+    tagset = TagSet(Labels(("A",)), "bioes")
+    for margin in (95.0, 300.0):
+        logits = torch.zeros(1, 2, len(tagset))
+        logits[0, 0, tagset.tags.index("B-A")] = margin  # nothing but O can stand behind it, which it cannot go before
+        logits.requires_grad_()
+        scores = SpanScores(logits, torch.ones(1, 2, dtype=torch.bool), None, chain=Chain(tagset.legal, learned=True))
+        states = BatchStates(*(torch.tensor([row]) for row in ([0, 0], [True, True], [False, False])))
+        keep = torch.tensor([[False, True]])
+        loss = total_loss(scores, states, keep, SequenceLoss(reduction="sum"), TrainSettings(), LATER)
+        assert loss.item() == pytest.approx(margin, abs=3)
+        loss.backward()  # type: ignore[no-untyped-call]
+        assert logits.grad is not None
+        assert logits.grad.isfinite().all()
 
 
 # Probabilities
@@ -235,6 +272,8 @@ def test_none_is_never_an_entity() -> None:
 
 # NONE
 
+WORDS = torch.tensor([5, 5])
+
 
 def test_spans_are_drawn_evenly_and_share_no_word() -> None:
     outside = [True] * 3 + [False] + [True] * 2
@@ -258,17 +297,20 @@ def test_words_are_retagged_as_none_and_nothing_else_changes() -> None:
     known = stack([states(document, none=True), states(Document(TEXT, complete=True), none=True)])
     keep = known.unknown.clone()
     keep[0, 4] = False  # left alone
-    changed = with_none(known, keep, tagset, ["a", "b"], share=1.0, width=1)
+    changed = with_none(known, keep, WORDS, tagset, ["a", "b"], share=1.0, width=1)
     names = [[tagset.tags[tag] for tag in row] for row in changed.labels]
     assert names == [["B-PER", "E-PER", "S-NONE", "S-NONE", "O"], ["S-NONE"] * 5]
     assert not changed.negative.any()
     assert torch.equal(changed.unknown, known.unknown)
-    few = with_none(known, keep, tagset, ["a", "b"], share=0.21, width=1)  # ceil(0.21 * 5) = 2
+    few = with_none(known, keep, WORDS, tagset, ["a", "b"], share=0.21, width=1)  # ceil(0.21 * 5) = 2
     assert (few.labels != known.labels).sum(1).tolist() == [2, 2]
     other = [
-        with_none(known, keep, tagset, ["a", f"{seed}"], share=0.2, width=1).labels[1].tolist() for seed in range(9)
+        with_none(known, keep, WORDS, tagset, ["a", f"{seed}"], share=0.2, width=1).labels[1].tolist()
+        for seed in range(9)
     ]
     assert len({tuple(labels) for labels in other}) > 2
+    gone = keep & (torch.arange(5) < 3)  # as many for the text, whatever is left out of it
+    assert (with_none(known, gone, WORDS, tagset, ["a", "b"], share=0.4, width=1).labels[1] != 0).sum() == 2
 
 
 # What the exploratory training picks
@@ -305,10 +347,13 @@ def test_cells_that_are_left_out_are_in_no_state() -> None:
     document = Document(TEXT, (entity(0, 2, "PER"),), rejected=(Rejected(*word_range(4, 5), "PER"),))
     one = states(document)
     assert one.open_cells().tolist() == [2, 3, 4]
-    one.leave_out([2, 4])
-    assert one.open_cells().tolist() == [3]
+    rest = one.without([2, 4])
+    assert rest.open_cells().tolist() == [3]
+    assert words_where(rest.unknown) == [3]
+    assert rest.possible is not None
     assert one.possible is not None
-    assert not one.possible.any()
+    assert torch.equal(rest.possible, one.possible)  # what is known of a word stays
+    assert one.open_cells().tolist() == [2, 3, 4]
 
 
 # Recipes
