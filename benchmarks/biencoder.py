@@ -17,12 +17,12 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import torch
 from common import finish, median_seconds, peak_megabytes, real_texts
+from steps import first_steps
 from stock import load_stock, stock_entities, stock_steps
 from torch import Tensor, nn
 
 from goldgap import Corpus, Document, Entity
 from goldgap.core.labels import Labels
-from goldgap.core.notes import Notes
 from goldgap.corpus.words import words_of
 from goldgap.encode.batch import Batch
 from goldgap.encode.encoder import WordVectors
@@ -32,11 +32,9 @@ from goldgap.models.model import Model
 from goldgap.models.predict import predict
 from goldgap.models.types import AtomicTypes
 from goldgap.train.build import build
-from goldgap.train.data import Plan, Split, prepare
-from goldgap.train.optimiser import make_optimiser
+from goldgap.train.data import Split
 from goldgap.train.recipe import Recipe, recipe_for
 from goldgap.train.resolve import resolved
-from goldgap.train.step import Stepper
 
 SENTENCES, WORDS = 16, 64
 TYPES = ("Chemical", "Disease", "Gene", "Species")
@@ -72,14 +70,7 @@ def step_ratios(corpus: Corpus, steps: int, repeats: int) -> dict[str, float]:
     contenders: dict[str, Callable[[], object]] = {}
     batches: list[Batch] = []
     for name in RECIPES:
-        recipe = recipe_of(name, corpus)
-        model = build(recipe, corpus)
-        data = prepare(model, corpus, recipe, Notes())
-        plan = Plan(recipe, [example.length for example in data.examples])
-        optimiser = make_optimiser(model, recipe.train)
-        stepper = Stepper(model, optimiser, recipe.make_policy(), recipe.make_loss(), recipe, data)
-        contenders[name] = _ours(stepper, plan, steps)
-        batches = [model.batch([data.examples[i] for i in plan.batches(step)[0]]) for step in range(steps)]
+        contenders[name], batches = first_steps(recipe_of(name, corpus), corpus, steps)
     stock = load_stock(len(TYPES))
     optimiser = torch.optim.AdamW(stock.parameters(), lr=5e-5, fused=True)
     contenders = {"stock": lambda: stock_steps(stock, optimiser, batches), **contenders}
@@ -87,14 +78,6 @@ def step_ratios(corpus: Corpus, steps: int, repeats: int) -> dict[str, float]:
         work()
     times = median_seconds(contenders, repeats)
     return {name: times[name] / times["stock"] for name in RECIPES}
-
-
-def _ours(stepper: Stepper, plan: Plan, steps: int) -> Callable[[], object]:
-    def work() -> None:
-        for step in range(steps):
-            stepper.take(plan.batches(step), plan.progress(step))
-
-    return work
 
 
 def prediction_ratios(corpus: Corpus, repeats: int) -> dict[str, float]:

@@ -17,11 +17,11 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import torch
 from common import DATA, finish, median_seconds, peak_megabytes
+from steps import first_steps
 from stock import load_stock, stock_entities, stock_steps
 from torch import Tensor, nn
 
 from goldgap import Corpus, Document
-from goldgap.core.notes import Notes
 from goldgap.demo import DEV, TRAIN
 from goldgap.encode.encoder import WordVectors
 from goldgap.models.model import Model
@@ -29,10 +29,7 @@ from goldgap.models.predict import TOGETHER, predict
 from goldgap.models.span import SpanHead
 from goldgap.models.span_model import SpanModel
 from goldgap.train.build import build
-from goldgap.train.data import Plan, prepare
-from goldgap.train.optimiser import make_optimiser
 from goldgap.train.recipe import recipe_for
-from goldgap.train.step import Stepper
 
 METHODS = ("span", "uniform", "weighted", "top-neg", "nrces")
 DIMENSION, SENTENCES, WORDS = 384, 16, 64
@@ -52,30 +49,14 @@ def step_ratios(corpus: Corpus, steps: int, repeats: int) -> dict[str, float]:
     contenders: dict[str, Callable[[], object]] = {}
     stock = load_stock(len(corpus.labels))
     optimiser = torch.optim.AdamW(stock.parameters(), lr=5e-5, fused=True)
-    plan: Plan | None = None
     for method in METHODS:
         recipe = recipe_for(method, {"train": {"batch_size": 16}})  # the same batches for all
-        model = build(recipe, corpus)
-        data = prepare(model, corpus, recipe, Notes())
-        plan = Plan(recipe, [example.length for example in data.examples])
-        stepper = Stepper(
-            model, make_optimiser(model, recipe.train), recipe.make_policy(), recipe.make_loss(), recipe, data
-        )
-        contenders[method] = _ours(stepper, plan, steps)
-        batches = [model.batch([data.examples[i] for i in plan.batches(step)[0]]) for step in range(steps)]
+        contenders[method], batches = first_steps(recipe, corpus, steps)
     contenders = {"stock": lambda: stock_steps(stock, optimiser, batches), **contenders}
     for work in contenders.values():
         work()
     times = median_seconds(contenders, repeats)
     return {method: times[method] / times["stock"] for method in METHODS}
-
-
-def _ours(stepper: Stepper, plan: Plan, steps: int) -> Callable[[], object]:
-    def work() -> None:
-        for step in range(steps):
-            stepper.take(plan.batches(step), plan.progress(step))
-
-    return work
 
 
 # Prediction

@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 COMMANDS = (
     *("annotate", "check", "convert", "mask", "train", "predict", "suspects", "evaluate", "compare", "diagnose"),
     *(f"diagnose {what}" for what in ("sparsity", "guarantee", "missampling", "negatives", "epochs", "fit", "traces")),
-    *(f"diagnose {what}" for what in ("selection", "similarity", "threshold")),
+    *(f"diagnose {what}" for what in ("selection", "similarity", "doubts", "detection", "threshold")),
     *("reproduce", "datasets", "methods", "demo"),
 )
 

@@ -28,9 +28,11 @@ from goldgap.train.data import is_flat
 from goldgap.train.describe import texts_of
 from goldgap.train.loop import Observer, train
 from goldgap.train.recipe import Recipe, recipe_for
+from goldgap.train.two_step import train_in_two_steps
 
 WEIGHTS = "model.safetensors"
 CARD = "README.md"
+LEFT_OUT_LIST = "left_out.jsonl"
 _FILES = (WEIGHTS, CARD, "recipe.toml", "labels.json", "metrics.jsonl", "config.json")
 
 
@@ -39,6 +41,7 @@ class Recognizer:
 
     notes, facts, best_step   what could not be trained on, how much there was, and the step that was kept; known behind
                               the training alone
+    left_out                  what the two-step method took for missing annotations; behind the training alone
     """
 
     def __init__(
@@ -51,9 +54,11 @@ class Recognizer:
         *,
         facts: dict[str, Any] | None = None,
         best_step: int | None = None,
+        left_out: list[dict[str, Any]] | None = None,
     ) -> None:
         self.model, self.recipe, self.metrics, self.card = model, recipe, metrics, card
         self.notes, self.facts, self.best_step = notes or Notes(), facts or {}, best_step
+        self.left_out = left_out or []
 
     @classmethod
     def train(
@@ -80,7 +85,8 @@ class Recognizer:
             recipe = recipe_for(method, settings)
             for caution in recipe.cautions():
                 warnings.warn(caution, stacklevel=2)
-        run = train(recipe, corpus, dev, work=work, observe=observe, stopped=stopped)
+        way = train_in_two_steps if recipe.two_step.explore else train
+        run = way(recipe, corpus, dev, work=work, observe=observe, stopped=stopped)
         card = model_card(
             run.recipe,
             run.model.labels,
@@ -89,7 +95,16 @@ class Recognizer:
             best_step=run.best_step,
             notes=run.notes,
         )
-        return cls(run.model, run.recipe, run.metrics, card, run.notes, facts=run.facts, best_step=run.best_step)
+        return cls(
+            run.model,
+            run.recipe,
+            run.metrics,
+            card,
+            run.notes,
+            facts=run.facts,
+            best_step=run.best_step,
+            left_out=run.left_out,
+        )
 
     def __call__(self, text: str) -> list[Entity]:
         """The entities of one text, with their probabilities."""
@@ -107,7 +122,9 @@ class Recognizer:
         """The same model under other settings of decoding, e.g. min_prob=0.8."""
         settings = self.recipe.model_dump(mode="json", exclude_none=True)
         settings["decode"] |= changes
-        return Recognizer(self.model, load(Recipe, settings), self.metrics, self.card, self.notes)
+        return Recognizer(
+            self.model, load(Recipe, settings), self.metrics, self.card, self.notes, left_out=self.left_out
+        )
 
     def with_types(self, /, **descriptions: str) -> Recognizer:
         """The same model with further types, which it was never trained for, e.g. Vessel="ships and boats".
@@ -154,6 +171,9 @@ class Recognizer:
             (folder / "labels.json").write_text(json.dumps(list(self.labels)) + "\n", encoding="utf-8")
             lines = (json.dumps(metrics) + "\n" for metrics in self.metrics)
             (folder / "metrics.jsonl").write_text("".join(lines), encoding="utf-8")
+            if self.left_out:
+                lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in self.left_out)
+                (folder / LEFT_OUT_LIST).write_text("".join(lines), encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Recognizer:

@@ -38,4 +38,10 @@ def save_tiny_encoder(folder: Path, *, positions: int = 64, mask: bool = False) 
     model = BertModel(config, add_pooling_layer=False)  # type: ignore[no-untyped-call]
     model.save_pretrained(folder)
     fast.save_pretrained(folder)
+    lexicon_in(folder).write_text("\n".join(["Ann", "Acme works", "Oslo", "in Paris"]) + "\n", encoding="utf-8")
     return folder
+
+
+def lexicon_in(folder: Path) -> Path:
+    """The file of words that stand in the sentences of the tests."""
+    return folder / "words.txt"

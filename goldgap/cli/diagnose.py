@@ -11,6 +11,8 @@ import typer
 from goldgap.cli.options import Reading, predictions_of, shares, with_reading
 
 if TYPE_CHECKING:
+    from goldgap import Corpus
+    from goldgap.compare.detection import Explored
     from goldgap.compare.runs import Run
     from goldgap.report.diagnosis import Diagnosis
 
@@ -24,6 +26,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object inst
 Ratio = Annotated[float, typer.Option(min=0, help="Spans drawn for each word of a sentence.")]
 Width = Annotated[int, typer.Option(min=0, help="Words of the widest span that is drawn; 0: any.")]
 Epochs = Annotated[int, typer.Option(min=1, help="How often each sentence is drawn from.")]
+Method = Annotated[str, typer.Option(help="A method that is a tagger.")]
+Explore = Annotated[int, typer.Option(min=1, help="Epochs of the exploratory training.")]
+Choices = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the method. Repeatable.")
+]
 
 
 @app.callback()
@@ -205,6 +212,59 @@ def similarity(
     chosen = label if label is not None else max(recognizer.labels, key=lambda name: counts[name])
     recognizer.labels.index(chosen)
     _tell(similarity_densities(similarities(recognizer, truth), chosen), output, as_json)
+
+
+@app.command()
+@with_reading
+def doubts(
+    masked: Masked,
+    method: Method = "two-step",
+    epochs: Explore = 3,
+    settings: Choices = None,
+    output: Picture = None,
+    as_json: AsJson = False,
+    *,
+    reading: Reading,
+) -> None:
+    """How much smaller the score of O is for masked annotations, epoch by epoch, by angle and without.
+
+    Example: goldgap diagnose doubts masked.jsonl -o doubts.svg
+    """
+    from goldgap.compare.detection import scores_of_outside
+
+    _tell(scores_of_outside(_explored(reading.read(masked), method, epochs, settings)), output, as_json)
+
+
+@app.command()
+@with_reading
+def detection(
+    masked: Masked,
+    method: Method = "two-step",
+    epochs: Explore = 1,
+    settings: Choices = None,
+    output: Picture = None,
+    as_json: AsJson = False,
+    *,
+    reading: Reading,
+) -> None:
+    """How many of the words that an exploratory training doubts are masked annotations, by angle and without.
+
+    Example: goldgap diagnose detection masked.jsonl -o detection.svg
+    """
+    from goldgap.compare.detection import detection as detected
+
+    _tell(detected(_explored(reading.read(masked), method, epochs, settings)), output, as_json)
+
+
+def _explored(corpus: Corpus, method: str, epochs: int, settings: list[str] | None) -> dict[str, Explored]:
+    from goldgap.compare.detection import with_and_without_angle
+    from goldgap.core.errors import ConfigError
+    from goldgap.train.recipe import parse_settings, recipe_for
+
+    recipe = recipe_for(method, parse_settings(settings or []))
+    if recipe.model.kind != "tagger":
+        raise ConfigError(f"--method {method}: expected a tagger, as two-step, crf or bilstm-crf")
+    return with_and_without_angle(recipe, corpus, epochs)
 
 
 def _runs(paths: list[Path]) -> list[Run]:

@@ -91,10 +91,19 @@ def train(
         model.save(output)
     if html is not None:
         read = [*files, *(complete or []), *([] if dev is None else [dev])]
-        page = _page(model, corpus, output, read)
         with write_atomic(html) as handle:
-            handle.write(page)
+            handle.write(_page(model, corpus, output, read))
         out.print(f"report written to {html}", soft_wrap=True)
+    _tell_end(model, output)
+
+
+def _tell_end(model: Recognizer, output: Path) -> None:
+    from goldgap.cli.show import out
+    from goldgap.recognizer import LEFT_OUT_LIST
+
+    if model.left_out:
+        what = f"{len(model.left_out):,} places that may lack an annotation were left out"
+        out.print(f"{what}, see {output / LEFT_OUT_LIST}", soft_wrap=True)
     out.print(f"model written to {output}", soft_wrap=True)
 
 

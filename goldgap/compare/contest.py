@@ -196,7 +196,8 @@ class _Condition:
         if seed not in self._made:
             data = self._data
             train = mask(data.train, self.drop, seed=seed)
-            self._made[seed] = Data(f"{data.name}-masked-{self.drop:g}", train, data.dev, data.test, data.files)
+            name = f"{data.name}-masked-{self.drop:g}"
+            self._made[seed] = Data(name, train, data.dev, data.test, data.files, data.others)
         return self._made[seed]
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from goldgap.encode.encoder import BILSTM
+from goldgap.encode.encoder import BILSTM, FLAT
 from goldgap.losses import losses
 from goldgap.train.recipe import Recipe
 from goldgap.unknown import policies
@@ -40,9 +40,27 @@ ALWAYS = (
 BY_MODEL = {
     "span": ("models/layers.py", "models/span_model.py"),
     "bi-encoder": ("models/bi_encoder.py", "models/thresholds.py", "models/types.py", "train/describe.py"),
+    "tagger": (
+        "corpus/tags.py",
+        "models/chain.py",
+        "models/simplex.py",
+        "models/tag_states.py",
+        "models/tagger.py",
+        "models/tagset.py",
+    ),
 }
-_OF_BI_ENCODERS = {"": ("bi_encoder", "types"), "model": ("kind",), "decode": ("joint", "rank_by")}
-"""Settings by group that say nothing to other models."""
+TWO_STEP = ("train/none_spans.py", "train/two_step.py")
+_LOOKS_UP = ("distant/finder.py", "encode/lexicon.py", "encode/vectors.py", "train/hosts.py")
+LEXICON: dict[str, tuple[str, ...]] = {
+    "no": (),
+    "attention": (*_LOOKS_UP, "encode/word_attention.py"),
+    "adapter": (*_LOOKS_UP, "encode/adapter.py", "encode/word_attention.py"),
+}
+ENCODERS = {
+    BILSTM: ("encode/bilstm.py", "encode/vectors.py"),
+    FLAT: (*_LOOKS_UP, "encode/bilstm.py", "encode/flat.py"),
+}
+"""Those of other names are transformers."""
 
 
 def key_of(hashes: Mapping[str, str], recipe: Recipe) -> str:
@@ -58,19 +76,29 @@ def key_of(hashes: Mapping[str, str], recipe: Recipe) -> str:
 def _settings(recipe: Recipe) -> dict[str, Any]:
     """The settings that this recipe's model reads."""
     values = recipe.model_dump(mode="json")
-    if recipe.model.kind != "bi-encoder":
-        for group, names in _OF_BI_ENCODERS.items():
-            for name in names:
-                del (values[group] if group else values)[name]
+    kind, looks_up = recipe.model.kind, recipe.encoder.name in (BILSTM, FLAT)
+    unread = [
+        *([] if kind == "bi-encoder" else ["bi_encoder", "types", "decode.joint", "decode.rank_by"]),
+        *([] if kind == "tagger" else ["tagger"]),
+        *(["model.kind"] if kind == "span" else []),
+        *([] if looks_up else ["encoder.dropout", "encoder.lowercase", "encoder.bigrams"]),
+        *([] if recipe.lexicon.used != "no" or recipe.encoder.name == FLAT else ["lexicon"]),
+        *([] if recipe.two_step.explore or recipe.two_step.none else ["two_step"]),
+    ]
+    for place in unread:
+        *group, name = place.split(".")
+        del (values[group[0]] if group else values)[name]
     return values
 
 
 def code_hash(recipe: Recipe) -> str:
     """A hash of the code that decides the result of a recipe, without its comments and layout."""
-    encoder = "encode/bilstm.py" if recipe.encoder.name == BILSTM else "encode/transformer.py"
     variants = (policies.get(recipe.policy.name), losses.get(recipe.loss.name))
-    chosen = (Path(inspect.getfile(variant)).relative_to(ROOT).as_posix() for variant in variants)
-    return _hash_of(tuple(sorted({*ALWAYS, *BY_MODEL[recipe.model.kind], encoder, *chosen})))
+    chosen = [Path(inspect.getfile(variant)).relative_to(ROOT).as_posix() for variant in variants]
+    chosen += ENCODERS.get(recipe.encoder.name, ("encode/transformer.py",))
+    chosen += LEXICON[recipe.lexicon.used]
+    chosen += TWO_STEP if recipe.two_step.explore or recipe.two_step.none else ()
+    return _hash_of(tuple(sorted({*ALWAYS, *BY_MODEL[recipe.model.kind], *chosen})))
 
 
 @cache

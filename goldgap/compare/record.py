@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from goldgap.encode.windows import owned
 from goldgap.evaluate.scores import evaluate
 from goldgap.models.model import Model
 from goldgap.models.predict import BATCH_SIZE, predict
+from goldgap.models.span import SpanScores
 from goldgap.train.loop import Seen
 from goldgap.train.recipe import Recipe
 
@@ -100,7 +102,10 @@ def _scores(model: Model, recipe: Recipe, corpus: Corpus) -> dict[str, float]:
 
 @torch.no_grad()
 def entity_probabilities(model: Model, corpus: Corpus) -> list[float]:
-    """1 - p(O) of each entity of the corpus, in order; 0 for those that the model cannot represent."""
+    """1 - p(O) of each entity of the corpus, in order; 0 for those that the model cannot represent.
+
+    For a tagger O is that all words of the entity are outside.
+    """
     documents = corpus.documents
     places = [word_spans(words_of(d), [(e.start, e.end) for e in d.entities]) for d in documents]
     values = [[0.0] * len(document.entities) for document in documents]
@@ -111,24 +116,49 @@ def entity_probabilities(model: Model, corpus: Corpus) -> list[float]:
         batch = model.batch(examples[at : at + BATCH_SIZE])
         scores = model(batch)
         widths = scores.valid.shape[1] // max(batch.first.shape[1], 1)
-        others = torch.logsumexp(scores.logits[..., 1:], -1) if not model.several else scores.logits[..., 1:].amax(-1)
-        entity = torch.sigmoid(others - scores.logits[..., 0])  # (batch, cell)
         for row, example in enumerate(batch.examples):
-            for number, cell in _cells(example, places[example.document], widths):
-                values[example.document][number] = float(entity[row, cell])
+            found = _of_words if scores.chain is not None else _of_spans
+            for number, value in found(scores, row, example, places[example.document], widths, several=model.several):
+                values[example.document][number] = value
     model.train(was_training)
     return [value for row in values for value in row]
 
 
-def _cells(example: Example, places: list[tuple[int, int] | None], widths: int) -> list[tuple[int, int]]:
-    """The entities that a window has to score: their number and cell."""
+Places = list[tuple[int, int] | None]
+
+
+def _of_spans(
+    scores: SpanScores, row: int, example: Example, places: Places, widths: int, *, several: bool
+) -> Iterator[tuple[int, float]]:
+    """The number of each entity that a window has to score, and 1 - p(O)."""
+    logits = scores.logits[row]  # (cell, label)
+    others = logits[:, 1:].amax(-1) if several else torch.logsumexp(logits[:, 1:], -1)
+    entity = torch.sigmoid(others - logits[:, 0])
+    for number, word, width in _own(example, places, widths):
+        yield number, float(entity[word * widths + width - 1])
+
+
+def _of_words(
+    scores: SpanScores, row: int, example: Example, places: Places, widths: int, *, several: bool
+) -> Iterator[tuple[int, float]]:
+    """The same of a tagger."""
+    assert scores.chain is not None
+    emissions, count = scores.logits[row : row + 1].double(), torch.tensor([len(example.words)])
+    total = scores.chain.log_sum(emissions, count)
+    for number, word, width in _own(example, places, len(example.words)):
+        allowed = torch.ones(emissions.shape, dtype=torch.bool)
+        allowed[:, word : word + width, 1:] = False
+        outside = scores.chain.log_sum(emissions, count, allowed) - total
+        yield number, -math.expm1(min(float(outside), 0.0))
+
+
+def _own(example: Example, places: Places, widths: int) -> Iterator[tuple[int, int, int]]:
+    """The entities that a window has to score: their number, first word there and width."""
     mine = owned(example.windows, example.index, widths)  # (word, width)
     first = example.window.first
-    found = []
     for number, span in enumerate(places):
         if span is None or not first <= span[0] < span[1] <= example.window.end or span[1] - span[0] > widths:
             continue
-        word, extra = span[0] - first, span[1] - span[0] - 1
-        if mine[word, extra]:
-            found.append((number, word * widths + extra))
-    return found
+        word, width = span[0] - first, span[1] - span[0]
+        if mine[word, width - 1]:
+            yield number, word, width

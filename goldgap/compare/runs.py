@@ -15,7 +15,7 @@ from goldgap.compare.record import Recorder
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Entity
 from goldgap.core.errors import IntegrityError
-from goldgap.core.files import read_text, write_atomic
+from goldgap.core.files import read_text, sha256, write_atomic
 from goldgap.core.notes import Notes
 from goldgap.evaluate.scores import evaluate
 from goldgap.recognizer import Recognizer
@@ -52,7 +52,8 @@ class Data:
 
     def key(self, recipe: Recipe) -> str:
         """What decides a run of this recipe on these documents, as a short hash."""
-        return key_of(self.hashes, resolved(recipe, split(recipe, self.train, self.dev, Notes())))
+        named = {name: sha256(path) for name, path in recipe.files().items()}
+        return key_of(self.hashes | named, resolved(recipe, split(recipe, self.train, self.dev, Notes())))
 
     @property
     def sizes(self) -> dict[str, int]:

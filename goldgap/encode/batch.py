@@ -23,6 +23,7 @@ class Example:
 
     document   index of the document in its corpus
     window     which words of the document these are, and among which windows
+    surfaces   what each word looks like, for encoders that look words up
     """
 
     document: int
@@ -31,6 +32,7 @@ class Example:
     words: tuple[Range, ...]
     pieces: list[list[int]]
     shapes: list[Shape]
+    surfaces: tuple[str, ...] = ()
 
     @property
     def window(self) -> Window:
@@ -86,9 +88,9 @@ def _windows_of(
     number: int, words: tuple[Range, ...], surfaces: list[str], aligned: Aligned, cut: list[Window]
 ) -> Iterator[Example]:
     for index, (first, end) in enumerate(cut):
-        yield Example(
-            number, cut, index, words[first:end], aligned.pieces[first:end], [shape_of(s) for s in surfaces[first:end]]
-        )
+        own = tuple(surfaces[first:end])
+        shapes = [shape_of(surface) for surface in own]
+        yield Example(number, cut, index, words[first:end], aligned.pieces[first:end], shapes, own)
 
 
 def collate(examples: Sequence[Example], special: Special) -> Batch:

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import json
 import math
-from array import array
 from collections import Counter
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import takewhile
+from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from goldgap.core.errors import InputError
 from goldgap.core.files import read_text
-from goldgap.core.notes import Notes
-from goldgap.corpus.lines import iterate_lines
 from goldgap.encode.batch import Batch
 from goldgap.encode.encoder import WordVectors, shape_embedding
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-CONFIG = "config.json"
+Pair = tuple[str, str]
+Entry = TypeVar("Entry", str, Pair)
+
+CONFIG, BIGRAMS = "config.json", "bigrams.json"
 PADDING, UNKNOWN = "[PAD]", "[UNK]"
+BOUNDARY = ""
+"""The next word where there is none: at the end of a document, and of each window that a long one is cut into."""
 LIMIT = 512
 """Words of a window. An LSTM reads texts of any length, but memory grows with it."""
 
@@ -43,6 +44,8 @@ class BiLSTMConfig:
     dropout     of the word vectors
     lowercase   whether words that differ in case alone share a vector
     freeze      word vectors stay as they are, those that started at random too
+    bigrams     read a learned vector of each word and the next one, of the same size, beside that of the word
+    pairs       the words and next words that have such a vector, folded as words are; all others share one
     """
 
     words: int = 2
@@ -53,10 +56,22 @@ class BiLSTMConfig:
     lowercase: bool = True
     shapes: bool = True
     freeze: bool = False
+    bigrams: bool = False
+    pairs: tuple[Pair, ...] = ()
 
     @classmethod
     def read(cls, folder: Path) -> BiLSTMConfig:
-        return cls(**json.loads(read_text(folder / CONFIG)))
+        config = cls(**json.loads(read_text(folder / CONFIG)))
+        if not config.bigrams:
+            return config
+        return replace(config, pairs=tuple((word, then) for word, then in json.loads(read_text(folder / BIGRAMS))))
+
+    def save(self, folder: Path) -> None:
+        values = asdict(replace(self, pairs=()))
+        del values["pairs"]
+        (folder / CONFIG).write_text(json.dumps(values) + "\n", encoding="utf-8")
+        if self.bigrams:
+            (folder / BIGRAMS).write_text(json.dumps(self.pairs) + "\n", encoding="utf-8")
 
 
 class BiLSTMEncoder(nn.Module):
@@ -72,12 +87,14 @@ class BiLSTMEncoder(nn.Module):
         # Apart, as an optimiser would go through all of them at every step, and decay would shrink them.
         self.register_buffer("unseen", torch.zeros(config.unseen, config.size) if config.unseen else None)
         self.dropout = nn.Dropout(config.dropout)
-        self.lstm = nn.LSTM(config.size, config.hidden, batch_first=True, bidirectional=True)
+        width = 2 * config.size if config.bigrams else config.size
+        self.lstm = nn.LSTM(width, config.hidden, batch_first=True, bidirectional=True)
         self.shapes = shape_embedding(self.dimension) if config.shapes else None
         self.norm = nn.LayerNorm(self.dimension)
         nn.init.normal_(self.words.weight, std=1 / math.sqrt(config.size))
         self.words.weight.data[0] = 0
         self.words.weight.requires_grad_(not config.freeze)
+        self.bigrams = Bigrams(config) if config.bigrams else None
 
     def pretrained(self) -> list[nn.Parameter]:
         return []
@@ -86,16 +103,18 @@ class BiLSTMEncoder(nn.Module):
         return LIMIT
 
     def save_config(self, folder: Path) -> None:
-        (folder / CONFIG).write_text(json.dumps(asdict(self.config)) + "\n", encoding="utf-8")
+        self.config.save(folder)
 
     def forward(self, batch: Batch) -> WordVectors:
         count, width = batch.pieces.shape
         if count == 0 or width == 0:
             nothing = self.norm.weight.new_zeros(count, width, self.dimension)
             return WordVectors(nothing, nothing, nothing.new_zeros(count, self.dimension))
-        vectors = self.dropout(self._look_up(batch.pieces))  # (batch, word, size)
+        vectors = self._look_up(batch.pieces)  # (batch, word, size)
+        if self.bigrams is not None:
+            vectors = torch.cat([vectors, self.bigrams(batch)], dim=-1)  # (batch, word, 2 size)
         lengths = batch.words.clamp(min=1).cpu()  # an example without words cannot be packed: one padding is read
-        packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
+        packed = pack_padded_sequence(self.dropout(vectors), lengths, batch_first=True, enforce_sorted=False)
         states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=width)
         states = self.norm(states)  # (batch, word, dimension)
         inside = (torch.arange(width) < lengths[:, None]).to(states).unsqueeze(-1)  # (batch, word, 1)
@@ -113,8 +132,41 @@ class BiLSTMEncoder(nn.Module):
         return vectors.where(trained[..., None], self.unseen[(ids - self.config.words).clamp(min=0)])
 
 
+class Bigrams(nn.Module):
+    """A learned vector for each word together with the next one; 0 is padding, 1 any pair that is not known."""
+
+    def __init__(self, config: BiLSTMConfig) -> None:
+        super().__init__()
+        self.lowercase = config.lowercase
+        self.ids = {pair: number for number, pair in enumerate(config.pairs, start=2)}
+        self.vectors = nn.Embedding(2 + len(config.pairs), config.size, padding_idx=0)
+        nn.init.normal_(self.vectors.weight, std=1 / math.sqrt(config.size))
+        self.vectors.weight.data[0] = 0
+
+    def forward(self, batch: Batch) -> Tensor:
+        """(batch, word, size)"""
+        ids = torch.zeros_like(batch.pieces)  # (batch, word), as each word is one piece
+        fold = _fold(self.lowercase)
+        for row, example in enumerate(batch.examples):
+            if len(example.surfaces) != len(example.pieces):
+                raise ValueError("an example that does not say what its words look like: make it with make_examples")
+            own = [self.ids.get(pair, 1) for pair in pairs_of(list(map(fold, example.surfaces)))]
+            ids[row, : len(own)] = torch.tensor(own)
+        vectors: Tensor = self.vectors(ids)
+        return vectors
+
+
+def pairs_of(words: Sequence[str]) -> Iterator[Pair]:
+    """Each word and the next one.
+
+    >>> list(pairs_of(["New", "York"]))
+    [('New', 'York'), ('York', '')]
+    """
+    return pairwise([*words, BOUNDARY])
+
+
 def new_bilstm(
-    surfaces: Iterable[str],
+    sentences: Iterable[Sequence[str]],
     config: BiLSTMConfig,
     *,
     min_count: int = 2,
@@ -122,16 +174,19 @@ def new_bilstm(
 ) -> tuple[BiLSTMEncoder, PreTrainedTokenizerFast]:
     """A fresh encoder and its tokenizer; the sizes that follow from words and vectors take the place of `config`'s.
 
-    surfaces    every word of the training corpus
-    min_count   words seen less often are unknown, unless they have a vector; with 1, nothing trains the unknown word
+    sentences   the words of each document of the training corpus
+    min_count   words seen less often are unknown, unless they have a vector, and so are pairs of words; with 1, nothing
+                trains the unknown word
     vectors     given words, which are all known whether the corpus has them or not, and their vectors (word, size)
     """
     fold = _fold(config.lowercase)
     row_of = _rows(vectors[0], fold) if vectors is not None else {}
-    seen = vocabulary(map(fold, surfaces), min_count, always=row_of)
+    folded = [list(map(fold, sentence)) for sentence in sentences]
+    seen = vocabulary(chain.from_iterable(folded), min_count, always=row_of)
     tokenizer = word_tokenizer([*seen, *row_of], config.lowercase)
     words = len({PADDING, UNKNOWN, *seen})
-    config = replace(config, words=words, unseen=len(tokenizer) - words)
+    pairs = vocabulary(chain.from_iterable(map(pairs_of, folded)), min_count) if config.bigrams else ()
+    config = replace(config, words=words, unseen=len(tokenizer) - words, pairs=tuple(pairs))
     if vectors is None:
         return BiLSTMEncoder(config), tokenizer
     table = vectors[1]
@@ -146,8 +201,8 @@ def new_bilstm(
     return encoder, tokenizer
 
 
-def vocabulary(surfaces: Iterable[str], min_count: int, *, always: Container[str] = ()) -> list[str]:
-    """The words seen at least so often, or at all if among `always`: the most frequent first, then by the alphabet.
+def vocabulary(surfaces: Iterable[Entry], min_count: int, *, always: Container[str] = ()) -> list[Entry]:
+    """Words, or pairs, seen at least so often, or at all if among `always`: the frequent first, then by the alphabet.
 
     >>> vocabulary(["b", "c", "a", "b", "c", "d"], 1)
     ['b', 'c', 'a', 'd']
@@ -173,76 +228,6 @@ def word_tokenizer(words: Iterable[str], lowercase: bool) -> PreTrainedTokenizer
         unk_token=UNKNOWN,
         split_special_tokens=True,  # else "x[UNK]y" were three pieces
     )
-
-
-def read_vectors(path: Path) -> tuple[list[str], Tensor]:
-    """Words and their vectors (word, size) from the text format of GloVe and word2vec; of equal words the first counts.
-
-    Words may contain blanks: a line ends in as many numbers as the first one. word2vec writes the number of words and
-    of numbers on a line before.
-    """
-    row_of: dict[str, int] = {}
-    values, lines = array("f"), array("L")
-    announced = size = 0
-    for line, text in enumerate(iterate_lines(path, Notes()), start=1):
-        text = text.rstrip(" ")  # word2vec ends lines in a blank
-        if line == 1:
-            announced, size = _header(text)
-        if not text or (line == 1 and announced):
-            continue
-        try:
-            word, vector = _entry(text, size)
-        except ValueError as error:
-            raise InputError(str(error), path=path, line=line) from None
-        row_of.setdefault(word, len(lines))
-        values.extend(vector)
-        lines.append(line)
-    if not lines or announced not in (0, len(lines)):
-        expected = f"{announced:,} as line 1 says" if announced else "some"
-        raise InputError(f"{len(lines):,} vectors, expected {expected}; is the file whole?", path=path)
-    table = torch.frombuffer(values, dtype=torch.float32).view(-1, size)
-    infinite = (~table.isfinite()).any(1).nonzero()
-    if len(infinite):
-        raise InputError("a number that is not finite", path=path, line=lines[int(infinite[0])])
-    return list(row_of), table if len(row_of) == len(lines) else table[list(row_of.values())]
-
-
-def _header(text: str) -> tuple[int, int]:
-    """Words and numbers of each that the first line announces; (0, numbers of this line) where it is an entry."""
-    fields = text.split(" ")
-    if len(fields) == 2 and all(field.isascii() and field.isdecimal() for field in fields):
-        return int(fields[0]), int(fields[1])
-    return 0, _numbers_behind(text)
-
-
-def _entry(text: str, size: int) -> tuple[str, array[float]]:
-    """A word and its vector; ValueError where a line has not that many numbers, or more."""
-    word, *numbers = text.rsplit(" ", size) if size else [text]
-    tail = word.rpartition(" ")[2]
-    if not numbers or len(numbers) < size or not tail or (tail != word and _is_number(tail)):
-        raise ValueError(
-            f"a word with {_numbers_behind(text)} numbers, expected {size or 'some'}, all apart by one blank. "
-            "Does the word end in a number of its own? Join its parts with _"
-        )
-    try:
-        return word, array("f", list(map(float, numbers)))
-    except ValueError:
-        wrong = next(field for field in numbers if not _is_number(field))
-        raise ValueError(f"{wrong!r} is not a number, expected {size} behind the word") from None
-
-
-def _numbers_behind(text: str) -> int:
-    """Fields at the end of a line that are numbers; the first is a word whatever it looks like."""
-    fields = text.split(" ")[1:]
-    return sum(1 for _ in takewhile(_is_number, reversed(fields)))
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
 
 
 def _fold(lowercase: bool) -> Callable[[str], str]:

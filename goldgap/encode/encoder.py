@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from goldgap.encode.align import Shape
 from goldgap.encode.batch import Batch, Special
 
-MINILM, BILSTM = "minilm", "bilstm"
-ENCODERS = (MINILM, BILSTM)
+MINILM, BILSTM, FLAT = "minilm", "bilstm", "flat"
+ENCODERS = (MINILM, BILSTM, FLAT)
 """Those that are no directory and no name on the hub."""
 
 

@@ -15,6 +15,7 @@ from goldgap.encode.batch import Batch, batch_order
 from goldgap.encode.windows import owned
 from goldgap.models.model import Model
 from goldgap.models.span import SpanScores, end_words
+from goldgap.models.tagger import Tagger, read_off_tags
 
 TOGETHER = 512
 """Documents that are sorted by length together; memory does not grow beyond them."""
@@ -60,9 +61,7 @@ def candidates(
     while chunk := list(islice(stream, TOGETHER)):
         found: list[list[Candidate]] = [[] for _ in chunk]
         for batch, scores in scored(model, chunk, notes):
-            if joint:
-                scores = _with_ends(scores)
-            for own, document in _read_off(batch, scores, several=model.several, rank_by=rank_by):
+            for own, document in _found(model, batch, _with_ends(scores) if joint else scores, rank_by):
                 found[document] += own
         yield from zip(chunk, found, strict=True)
 
@@ -97,6 +96,12 @@ def _with_ends(scores: SpanScores) -> SpanScores:
     passed = (starts.unsqueeze(2) & ends[:, end_words(words, widths)]).flatten(1, 2)  # (batch, cell, type)
     types = scores.logits[..., 1:].masked_fill(~passed, float("-inf"))
     return scores._replace(logits=torch.cat([scores.logits[..., :1], types], -1))
+
+
+def _found(model: Model, batch: Batch, scores: SpanScores, rank_by: str) -> Iterator[tuple[list[Candidate], int]]:
+    if isinstance(model, Tagger):
+        return read_off_tags(batch, scores, model.tagset)
+    return _read_off(batch, scores, several=model.several, rank_by=rank_by)
 
 
 def _read_off(

@@ -17,6 +17,7 @@ from torch.nn import functional
 from goldgap.core.registry import Registry
 from goldgap.encode.encoder import WordVectors
 from goldgap.losses.contrastive import Similarity
+from goldgap.losses.crf import Sums
 from goldgap.models.layers import grid, span_layers
 from goldgap.unknown.cells import DenseFeatures, Features
 
@@ -37,12 +38,14 @@ class SpanScores(NamedTuple):
     valid      (batch, cell): the span ends inside the sentence
     features   what a policy can compare spans by; None where nothing is trained
     similarity what the logits of a bi-encoder were made of
+    chain      of a tagger, whose cells are words and whose labels are tags: what holds the tags of a text together
     """
 
     logits: Tensor
     valid: Tensor
     features: Features | None
     similarity: Similarity | None = None
+    chain: Sums | None = None
 
 
 @dataclass(frozen=True, slots=True)

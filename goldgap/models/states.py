@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -32,6 +32,7 @@ class States:
     possible    (word, width, label) of the partly known: True where O or the type is still possible; None without any
     types       (word, width, type), where a span can have several: 2 annotated, 1 ruled out, 0 unknown
     dropped     (word, width): an entity whose annotation was taken away on purpose; None without any
+    aside       (word, width): left out by the two-step method, no cell for a policy; None without any
     """
 
     labels: Tensor
@@ -40,6 +41,20 @@ class States:
     possible: Tensor | None = None
     types: Tensor | None = None
     dropped: Tensor | None = None
+    aside: Tensor | None = None
+
+    def open_cells(self) -> Tensor:
+        """The numbers of the cells that are unknown, wholly or as for some label.  -> (cell,)"""
+        partly = self.unknown if self.possible is None else self.unknown | self.possible.any(-1)
+        if self.aside is not None:
+            partly = partly & ~self.aside
+        return partly.flatten().nonzero().flatten()
+
+    def without(self, cells: Sequence[int]) -> States:
+        """The same where no policy sees these cells; what is known of them stays."""
+        aside = torch.zeros_like(self.unknown)
+        aside.view(-1)[list(cells)] = True
+        return replace(self, unknown=self.unknown & ~aside, aside=aside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +78,7 @@ def states_of(example: Example, document: Document, knowledge: Knowledge, notes:
     """The states of the spans that this window owns; what cannot be trained on is counted with the first window."""
     if example.index == 0:
         _count_lost(example, document, knowledge, notes)
-    document = _seen_from(example, document)
+    document = seen_from(example, document)
     types, words = len(knowledge.labels), len(example.words)
     shape = (words, knowledge.max_width or words)
     mine = owned(example.windows, example.index, shape[1]).numpy()
@@ -98,7 +113,7 @@ def open_types(document: Document, knowledge: Knowledge) -> Grid:
     return ~annotated.any(-1, keepdims=True) & ~_ruled_out(document, knowledge, shape)
 
 
-def _seen_from(example: Example, document: Document) -> Document:
+def seen_from(example: Example, document: Document) -> Document:
     """The document with the words of a window, and of its annotations those that touch these."""
     begin, end = example.words[0][0], example.words[-1][1]
     if len(example.windows) == 1:
@@ -157,19 +172,19 @@ def _ruled_out(document: Document, knowledge: Knowledge, shape: tuple[int, int])
             hit[:] |= np.array([item.label in (None, label) for label in knowledge.labels], dtype=bool)
     if knowledge.flat and knowledge.certain_negatives:
         by_people = [(entity.start, entity.end) for entity in document.entities if entity.source != DICTIONARY]
-        ruled |= _any_inside(_touched(document, by_people), shape)[..., None]
+        ruled |= _any_inside(touched(document, by_people), shape)[..., None]
     return ruled
 
 
 def _touches_all_known(document: Document, shape: tuple[int, int]) -> Grid:
     """Spans about which a complete document leaves no doubt: those with a word that is known to be outside, and those
     without any unknown word."""
-    unknown = _touched(document, document.unknown)
-    annotated = _touched(document, [(entity.start, entity.end) for entity in document.entities])
+    unknown = touched(document, document.unknown)
+    annotated = touched(document, [(entity.start, entity.end) for entity in document.entities])
     return _any_inside(~unknown & ~annotated, shape) | ~_any_inside(unknown, shape)
 
 
-def _touched(document: Document, ranges: Iterable[Range]) -> Grid:
+def touched(document: Document, ranges: Iterable[Range]) -> Grid:
     """The words that have a character in one of the ranges.  -> (word,)"""
     words = words_of(document)
     touched = np.zeros(len(words), dtype=bool)
@@ -198,6 +213,7 @@ class BatchStates:
     possible: Tensor | None = None  # (batch, cell, label)
     types: Tensor | None = None  # (batch, cell, type)
     dropped: Tensor | None = None  # (batch, cell)
+    aside: Tensor | None = None  # (batch, cell)
 
 
 def stack(states: Sequence[States]) -> BatchStates:

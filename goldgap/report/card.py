@@ -28,7 +28,8 @@ _TEMPLATE = """\
 # A recogniser of {{ labels | join(", ") }}
 
 Trained by goldgap with the method `{{ recipe.method }}`, which {{ method.what }}, on the encoder
-`{{ recipe.encoder.name }}`. It finds entities of at most {{ recipe.model.max_width or "any number of" }} words.
+`{{ recipe.encoder.name }}`. It finds entities of {% if recipe.model.kind == "tagger" or not recipe.model.max_width -%}
+any number of{% else %}at most {{ recipe.model.max_width }}{% endif %} words.
 
 ## Use
 

@@ -11,15 +11,20 @@ import torch
 from goldgap.core.corpus import Corpus
 from goldgap.core.labels import Labels
 from goldgap.corpus.words import words_of
-from goldgap.encode.bilstm import BiLSTMConfig, BiLSTMEncoder, new_bilstm, read_vectors
-from goldgap.encode.encoder import BILSTM, Encoder, load_tokenizer
+from goldgap.encode.bilstm import BiLSTMConfig, BiLSTMEncoder, new_bilstm
+from goldgap.encode.encoder import BILSTM, FLAT, Encoder, load_tokenizer
+from goldgap.encode.flat import FlatEncoder
 from goldgap.encode.transformer import TransformerEncoder, empty_transformer, load_transformer
+from goldgap.encode.vectors import read_vectors
 from goldgap.models.bi_encoder import BiEncoder, Shape, read_texts
 from goldgap.models.model import Model
 from goldgap.models.span import SpanHead
 from goldgap.models.span_model import SpanModel
+from goldgap.models.tagger import Tagger
+from goldgap.models.tagset import TagSet
 from goldgap.models.types import AtomicTypes, TypeReader, TypeText
 from goldgap.train.describe import SHOWN, type_texts
+from goldgap.train.hosts import new_flat_for, read_with_lexicon, with_lexicon
 from goldgap.train.recipe import EncoderSettings, Recipe
 
 
@@ -29,13 +34,17 @@ def build(recipe: Recipe, corpus: Corpus) -> Model:
     torch.manual_seed(recipe.seed)
     encoder: Encoder
     if settings.name == BILSTM:
-        surfaces = (document.text[a:b] for document in corpus for a, b in words_of(document))
+        sentences = ([document.text[a:b] for a, b in words_of(document)] for document in corpus)
         vectors = read_vectors(Path(settings.vectors)) if settings.vectors else None
-        encoder, tokenizer = new_bilstm(surfaces, _bilstm(settings), min_count=settings.min_count, vectors=vectors)
+        encoder, tokenizer = new_bilstm(sentences, _bilstm(settings), min_count=settings.min_count, vectors=vectors)
+    elif settings.name == FLAT:
+        encoder, tokenizer = new_flat_for(recipe, corpus)
     else:
         pretrained, tokenizer = load_transformer(settings.name)
         torch.manual_seed(recipe.seed)  # loading draws weights as well
-        encoder = TransformerEncoder(pretrained, **_transformer(settings))
+        encoder = inner = TransformerEncoder(pretrained, **_transformer(settings))
+        if recipe.lexicon.used != "no":
+            encoder = with_lexicon(recipe, inner, corpus)
     texts = type_texts(recipe, corpus, tokenizer) if _reads_types(recipe) else []
     return _assemble(recipe, corpus.labels, encoder, tokenizer, texts)
 
@@ -46,8 +55,12 @@ def rebuild(recipe: Recipe, labels: Labels, folder: Path) -> Model:
     encoder: Encoder
     if recipe.encoder.name == BILSTM:
         encoder = BiLSTMEncoder(BiLSTMConfig.read(folder))
+    elif recipe.encoder.name == FLAT:
+        encoder = FlatEncoder.read(folder)
     else:
-        encoder = TransformerEncoder(empty_transformer(folder), **_transformer(recipe.encoder))
+        encoder = inner = TransformerEncoder(empty_transformer(folder), **_transformer(recipe.encoder))
+        if recipe.lexicon.used != "no":
+            encoder = read_with_lexicon(recipe, inner, folder)
     return _assemble(recipe, labels, encoder, tokenizer, read_texts(folder) if _reads_types(recipe) else [])
 
 
@@ -62,6 +75,10 @@ def _assemble(recipe: Recipe, labels: Labels, encoder: Encoder, tokenizer: Any, 
         return BiEncoder(
             encoder, _types(recipe, labels, encoder, tokenizer, texts), labels, tokenizer, _shape(recipe), **windows
         )
+    if settings.kind == "tagger":
+        tagset = TagSet(labels, recipe.tagger.scheme, none=recipe.two_step.none > 0)
+        crf, angle = recipe.loss.name == "crf", recipe.tagger.angle
+        return Tagger(encoder, tagset, tokenizer, crf=crf, angle=angle, dropout=settings.dropout, **windows)
     head = SpanHead(
         encoder.dimension,
         len(labels) + 1,
@@ -112,4 +129,12 @@ def _transformer(settings: EncoderSettings) -> dict[str, Any]:
 
 
 def _bilstm(settings: EncoderSettings) -> BiLSTMConfig:
-    return BiLSTMConfig(size=settings.size, hidden=settings.hidden, shapes=settings.shapes, freeze=settings.freeze)
+    return BiLSTMConfig(
+        size=settings.size,
+        hidden=settings.hidden,
+        dropout=settings.dropout,
+        lowercase=settings.lowercase,
+        shapes=settings.shapes,
+        freeze=settings.freeze,
+        bigrams=settings.bigrams,
+    )

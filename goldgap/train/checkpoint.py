@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from goldgap.core.errors import ConfigError, IntegrityError, RunError
-from goldgap.core.files import commit_directory, read_text, remove_stale, verify_directory
+from goldgap.core.files import commit_directory, read_text, remove_stale, sha256, verify_directory, write_atomic
 from goldgap.core.notes import Notes
 from goldgap.models.model import Model
 from goldgap.train.recipe import Recipe
@@ -25,6 +25,7 @@ from goldgap.train.recipe import Recipe
 Metrics = dict[str, Any]
 Weights = dict[str, Tensor]
 KEPT = 2
+IDENTITY = "identity.json"
 
 
 @dataclass(slots=True)
@@ -97,7 +98,7 @@ class Checkpoints:
                 notes.change(f"checkpoint passed over: {error}")
                 continue
             saved = json.loads(read_text(place / "state.json"))
-            self._compare(saved["identity"], place)
+            same_run(saved["identity"], self.identity, place)
             model.load_state_dict(load_file(place / "model.safetensors"))
             _load_optimiser(model, optimiser, load_file(place / "optimiser.safetensors"))
             best = load_file(place / "best.safetensors") if "best.safetensors" in names else None
@@ -107,14 +108,30 @@ class Checkpoints:
     def _found(self) -> list[Path]:
         return sorted(self.folder.glob("step-*"))
 
-    def _compare(self, theirs: Mapping[str, Any], place: Path) -> None:
-        for name, mine in self.identity.items():
-            if theirs.get(name) != mine:
-                raise ConfigError(
-                    f"{name} is {_short(theirs.get(name))} there and {_short(mine)} here: --resume goes on with the "
-                    "same recipe and data. Call it as it was called, or remove the folder to start anew",
-                    path=place,
-                )
+
+def claim_work(folder: Path, identity: Mapping[str, Any]) -> None:
+    """Say what a folder is for, or refuse one that another run began."""
+    path = folder / IDENTITY
+    if path.exists():
+        try:
+            theirs = json.loads(read_text(path))
+        except ValueError:
+            raise IntegrityError("not what a run wrote; remove this folder to start anew", path=path) from None
+        same_run(theirs, identity, folder)
+    else:
+        with write_atomic(path) as handle:
+            json.dump(identity, handle)
+
+
+def same_run(theirs: Mapping[str, Any], mine: Mapping[str, Any], place: Path) -> None:
+    """Refuse to go on with what another run has left."""
+    for name, value in mine.items():
+        if theirs.get(name) != value:
+            raise ConfigError(
+                f"{name} is {_short(theirs.get(name))} there and {_short(value)} here: --resume goes on with the "
+                "same recipe and data. Call it as it was called, or remove the folder to start anew",
+                path=place,
+            )
 
 
 _PLAIN = ("step", "evaluated", "sums", "metrics", "best_f1", "best_step", "waited")
@@ -132,7 +149,7 @@ def run_identity(recipe: Recipe, data: Mapping[str, str]) -> dict[str, Any]:
                 flat[before + key] = value
 
     walk(recipe.model_dump(mode="json"), "")
-    return flat
+    return flat | {f"sha256 of {name}": sha256(path) for name, path in recipe.files().items()}
 
 
 def require_numbers(model: Model, step: int) -> None:

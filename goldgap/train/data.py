@@ -7,9 +7,10 @@ import json
 import random
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from types import MappingProxyType
 
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document
@@ -20,6 +21,8 @@ from goldgap.corpus.jsonl import to_json
 from goldgap.encode.batch import Example, batch_order
 from goldgap.models.model import Model
 from goldgap.models.states import Knowledge, States, states_of
+from goldgap.models.tag_states import tag_states_of
+from goldgap.models.tagger import Tagger
 from goldgap.train.recipe import Recipe, SelectOn
 
 HELD_OUT = 10
@@ -110,24 +113,42 @@ class TrainingSet:
     states: list[States]
 
 
-def prepare(model: Model, corpus: Corpus, recipe: Recipe, notes: Notes) -> TrainingSet:
+LeftOut = Mapping[int, Sequence[int]]
+"""Cells of examples that nothing is to be learned from."""
+NOTHING: LeftOut = MappingProxyType({})
+
+
+def prepare(model: Model, corpus: Corpus, recipe: Recipe, notes: Notes, left_out: LeftOut = NOTHING) -> TrainingSet:
+    """The windows of a corpus and what is known of their cells."""
     examples = model.examples(corpus.documents, notes)
-    settings, is_bi = recipe.model, recipe.model.kind == "bi-encoder"
-    knowledge = Knowledge(
-        model.labels,
-        0 if is_bi and recipe.bi_encoder.train_all else settings.max_width,
-        is_flat(corpus),
-        recipe.train.certain_negatives,
-        several=settings.several or is_bi,  # it compares with each type on its own
-    )
-    states = [states_of(example, corpus[example.document], knowledge, notes) for example in examples]
-    if is_bi and recipe.bi_encoder.drop_empty:
+    states = _states(model, corpus, recipe, examples, notes)
+    for index, cells in left_out.items():
+        states[index] = states[index].without(cells)
+    if recipe.model.kind == "bi-encoder" and recipe.bi_encoder.drop_empty:
         full = [index for index, item in enumerate(states) if (item.labels > 0).any()]
         examples, states = [examples[index] for index in full], [states[index] for index in full]
     if not any((item.labels > 0).any() for item in states):
         lost = "; ".join(notes.lines()) or "they cover no word"
         raise InputError(f"none of the {corpus.entity_count:,} entities in the training files can be learned: {lost}")
     return TrainingSet([document.id for document in corpus], examples, states)
+
+
+def _states(model: Model, corpus: Corpus, recipe: Recipe, examples: Sequence[Example], notes: Notes) -> list[States]:
+    settings, is_bi, flat = recipe.model, recipe.model.kind == "bi-encoder", is_flat(corpus)
+    certain = recipe.train.certain_negatives
+    if isinstance(model, Tagger):
+        return [
+            tag_states_of(one, corpus[one.document], model.tagset, notes, certain_negatives=certain and flat)
+            for one in examples
+        ]
+    knowledge = Knowledge(
+        model.labels,
+        0 if is_bi and recipe.bi_encoder.train_all else settings.max_width,
+        flat,
+        certain,
+        several=settings.several or is_bi,  # it compares with each type on its own
+    )
+    return [states_of(one, corpus[one.document], knowledge, notes) for one in examples]
 
 
 class Plan:

@@ -15,8 +15,16 @@ from goldgap.evaluate.scores import evaluate
 from goldgap.models.model import Model
 from goldgap.models.predict import predict
 from goldgap.train.build import build
-from goldgap.train.checkpoint import Checkpoints, Metrics, RunState, contiguous, require_numbers, run_identity
-from goldgap.train.data import Plan, describe, prepare, split
+from goldgap.train.checkpoint import (
+    Checkpoints,
+    Metrics,
+    RunState,
+    claim_work,
+    contiguous,
+    require_numbers,
+    run_identity,
+)
+from goldgap.train.data import NOTHING, LeftOut, Plan, describe, prepare, split
 from goldgap.train.optimiser import make_optimiser
 from goldgap.train.recipe import Recipe
 from goldgap.train.resolve import resolved
@@ -35,6 +43,7 @@ class Seen(NamedTuple):
     recipe        only behind an evaluation: with nothing left open
     passed_over   only at the beginning: damaged checkpoints, if there are any
     left_out      only at the beginning: what cannot be trained on, if there is any
+    told          what a step before the training found, in words
     """
 
     progress: Progress
@@ -44,6 +53,7 @@ class Seen(NamedTuple):
     recipe: Recipe | None = None
     passed_over: Notes | None = None
     left_out: Notes | None = None
+    told: str | None = None
 
 
 Observer = Callable[[Seen], None]
@@ -51,7 +61,10 @@ Observer = Callable[[Seen], None]
 
 @dataclass(slots=True)
 class Trained:
-    """The chosen model of a run, its recipe with nothing left open, the metrics, and what could not be trained on."""
+    """The chosen model of a run, its recipe with nothing left open, the metrics, and what could not be trained on.
+
+    left_out   what the two-step method took for missing annotations
+    """
 
     model: Model
     recipe: Recipe
@@ -59,6 +72,7 @@ class Trained:
     best_step: int
     facts: dict[str, Any] = field(default_factory=dict)
     notes: Notes = field(default_factory=Notes)
+    left_out: list[dict[str, Any]] = field(default_factory=list)
 
 
 def train(
@@ -69,13 +83,15 @@ def train(
     work: Path | None = None,
     observe: Observer = lambda _: None,
     stopped: Callable[[], bool] = lambda: False,
+    left_out: LeftOut = NOTHING,
 ) -> Trained:
     """Train on a corpus with gaps; the model with the best dev F1 is kept, or the last one without selection.
 
-    work      folder for checkpoints; the newest whole one in it is gone on from
-    stopped   asked behind each step; when it says so, a checkpoint is saved and Stopped raised
+    work       folder for checkpoints; the newest whole one in it is gone on from
+    stopped    asked behind each step; when it says so, a checkpoint is saved and Stopped raised
+    left_out   unknown cells to learn nothing from
     """
-    run = _start(recipe, corpus, dev, work)
+    run = _start(recipe, corpus, dev, work, left_out)
     options, state, plan = recipe.train, run.state, run.plan
     if run.passed_over.changes:
         observe(Seen(plan.progress(state.step), None, passed_over=run.passed_over))
@@ -134,16 +150,20 @@ class _Run:
             self.saved = self.state.step
 
 
-def _start(recipe: Recipe, corpus: Corpus, dev: Corpus | None, work: Path | None) -> _Run:
+def _start(recipe: Recipe, corpus: Corpus, dev: Corpus | None, work: Path | None, left_out: LeftOut) -> _Run:
     notes, passed_over = Notes(), Notes()
     parts = split(recipe, corpus, dev, notes)
-    recipe = resolved(recipe, parts)
+    given, recipe = recipe, resolved(recipe, parts)
     policy, loss = recipe.make_policy(), recipe.make_loss()
     facts = describe(parts)
     model = build(recipe, parts.train)
-    data = prepare(model, parts.train, recipe, notes)
+    data = prepare(model, parts.train, recipe, notes, left_out)
     optimiser = make_optimiser(model, recipe.train)
-    checkpoints = Checkpoints(work, run_identity(recipe, facts)) if work is not None else None
+    checkpoints = None
+    if work is not None:
+        identity = run_identity(recipe, facts)
+        claim_work(work, run_identity(given, facts))
+        checkpoints = Checkpoints(work, identity)
     state = RunState() if checkpoints is None else checkpoints.restore(model, optimiser, passed_over)
     return _Run(
         recipe,

@@ -46,6 +46,26 @@ _BINDER: dict[str, Any] = {
     "policy": {"name": "all"},
     "loss": {"name": "contrastive"},
 }
+_TAGGER: dict[str, Any] = {
+    "model": {"kind": "tagger", "dropout": 0.1},
+    "policy": {"name": "all"},
+    "loss": {"name": "crf"},
+}
+_TWO_STEP: dict[str, Any] = {
+    **_TAGGER,
+    "tagger": {"angle": True},
+    "two_step": {"explore": 1, "share": 0.05},
+}
+_BILSTM: dict[str, Any] = {
+    **_TAGGER,
+    "encoder": {"name": "bilstm"},
+    "train": {"epochs": 20, "head_rate": 2e-3},
+}
+_FLAT: dict[str, Any] = {
+    **_TAGGER,
+    "encoder": {"name": "flat", "hidden": 160, "size": 50, "dropout": 0.3},
+    "train": {"epochs": 20, "head_rate": 1e-3},
+}
 _FEW: dict[str, Any] = {"known_weight": 0.2}
 """Of methods that draw few negatives: those that are known, all around the entities, must not outweigh them."""
 
@@ -104,6 +124,69 @@ METHODS: dict[str, Method] = {
         "as binder, and some entities in most batches",
         "as binder, to compare",
         {**_BINDER, "policy": {"name": "top-neg"}},
+    ),
+    "softmax": Method(
+        "trains on every unannotated word as outside: a tagger",
+        "complete annotations",
+        "nothing is missing and a tagger is wanted",
+        {**_TAGGER, "loss": {"name": "cross-entropy", "settings": {"reduction": "sum"}}},
+    ),
+    "crf": Method(
+        "as softmax, with scores for neighbouring tags",
+        "complete annotations",
+        "as softmax",
+        _TAGGER,
+    ),
+    "two-step": Method(
+        "leaves out the words that a short training takes for entities, and starts again (CRF)",
+        "a guess of what is missing (two_step.share)",
+        "annotations are missing and a tagger is wanted",
+        _TWO_STEP,
+    ),
+    "bilstm-crf": Method(
+        "as crf, over a BiLSTM",
+        "more epochs, no pretrained encoder",
+        "there is none for the language",
+        _BILSTM,
+    ),
+    "flat": Method(
+        "as crf, over words and those of a lexicon (FLAT)",
+        "a lexicon",
+        "Chinese without a pretrained encoder",
+        _FLAT,
+    ),
+    "bert-word": Method(
+        "as crf, with a lexicon behind the encoder (BERT+Word)",
+        "a lexicon",
+        "Chinese",
+        {**_TAGGER, "lexicon": {"used": "attention"}},
+    ),
+    "lebert": Method(
+        "as crf, with a lexicon inside the encoder (LEBERT)",
+        "a lexicon",
+        "Chinese",
+        {**_TAGGER, "lexicon": {"used": "adapter"}},
+    ),
+    "two-step-paper": Method(
+        "two-step with the settings of its paper, with LEBERT",
+        "bert-base-chinese, 20 epochs, a lexicon with vectors",
+        "to compare with the paper",
+        {
+            **_TWO_STEP,
+            "encoder": {"name": "bert-base-chinese", "shapes": False},
+            "lexicon": {"used": "adapter", "size": 200},
+            "loss": {"name": "crf", "settings": {"drop": "score", "reduction": "sum"}},
+            "two_step": {"explore": 1, "share": 0.05, "none": 0.1, "none_width": 0},
+            "model": {"kind": "tagger", "dropout": 0.5},
+            "train": {
+                "epochs": 20,
+                "batch_size": 4,
+                "encoder_rate": 1e-5,
+                "head_rate": 1e-4,
+                "patience": 5,
+                "certain_negatives": False,
+            },
+        },
     ),
     "uniform-paper": Method(
         "uniform as in Li et al. 2021",

@@ -35,7 +35,7 @@ def claim(output: Path, *, resume: bool) -> Iterator[Path]:
     with held(folder):
         try:
             _refuse_existing(output)  # by a run that ended just now
-            if not resume and any(folder.glob("step-*")):
+            if not resume and _begun(folder):
                 raise InputError(
                     "an unfinished run is here; go on with --resume, or remove this folder first", path=folder
                 )
@@ -43,10 +43,15 @@ def claim(output: Path, *, resume: bool) -> Iterator[Path]:
             remove_stale(output.parent, output.name)
             yield folder
         except BaseException:
-            if not any(folder.glob("step-*")):  # nothing to go on from
+            if not _begun(folder):  # nothing to go on from
                 _remove(folder, output)
             raise
         _remove(folder, output)
+
+
+def _begun(folder: Path) -> bool:
+    """Whether a run has left something to go on from: a checkpoint, or what an exploratory training found."""
+    return any(folder.rglob("step-*")) or (folder / "left_out").exists()
 
 
 def _refuse_existing(output: Path) -> None:

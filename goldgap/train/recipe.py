@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,6 +18,7 @@ from goldgap.train.methods import METHODS
 if TYPE_CHECKING:  # torch comes with these: a recipe can be read, checked and written without it
     from goldgap.losses import Loss
     from goldgap.losses.contrastive import Contrastive
+    from goldgap.losses.crf import SequenceLoss
     from goldgap.unknown import Policy
 
 Value = bool | int | float | str
@@ -35,7 +36,10 @@ class EncoderSettings(Settings):
     window    pieces that are read at once, special ones included; longer texts are read in overlapping windows, which
               is cheaper than one long one
     size, hidden, vectors, freeze, min_count   of `bilstm`: the sizes of word vectors and of each direction, a file of
-              given vectors (then their size counts), whether those stay as given, and how often a word must be seen
+              given vectors (then their size counts), whether those stay as given, and how often a word must be seen;
+              of `flat` likewise, where `hidden` is the size of its layers
+    dropout, lowercase, bigrams   of both: dropout of the vectors, whether words that differ in case alone share one,
+              and vectors for pairs of neighbouring words as well
     """
 
     name: str = "minilm"
@@ -48,19 +52,22 @@ class EncoderSettings(Settings):
     vectors: str = ""
     freeze: bool = False
     min_count: int = Field(2, ge=1)
+    dropout: float = Field(0.5, ge=0, lt=1)
+    lowercase: bool = True
+    bigrams: bool = False
 
 
 class ModelSettings(Settings):
     """How spans become scores.
 
-    kind        `span`: a classifier of spans; `bi-encoder`: spans and types in one space
+    kind        `span`: a classifier of spans; `bi-encoder`: spans and types in one space; `tagger`: of words
     head        `concat` (start, end, width) or `pair` (start, end, their difference and product)
     max_width   words of the widest span that the model can find; 0: no limit (only the pair head)
     several     a span can have several types: one sigmoid a type instead of one softmax over all
     features    what policies compare spans by: the head's hidden layer, or the span vector itself
     """
 
-    kind: Literal["span", "bi-encoder"] = "span"
+    kind: Literal["span", "bi-encoder", "tagger"] = "span"
     head: str = "concat"
     max_width: int = Field(10, ge=0)
     hidden: int = Field(150, ge=1)
@@ -97,6 +104,55 @@ class BiEncoderSettings(Settings):
     fallback: Literal["name", "refuse"] = "name"
     pooling: Literal["first", "mean"] = "first"
     drop_empty: bool = False
+
+
+class TaggerSettings(Settings):
+    """Of the tagger alone, which is a CRF with the loss `crf`, and a softmax over the tags of each word with others.
+
+    scheme   of the tags: bio or bioes
+    angle    the scores of a word are angles with the corners of a simplex, and sum to zero
+    """
+
+    scheme: Literal["bio", "bioes"] = "bioes"
+    angle: bool = False
+
+
+class LexiconSettings(Settings):
+    """Words of a lexicon that are found in the text, for `flat` and for what stands around another encoder.
+
+    used      not at all, by attention behind the encoder (BERT+Word), or between two of its layers (LEBERT)
+    file      one word a line, or a dictionary; left out: for text without blanks between words, those of jieba
+    vectors   a file of vectors for them; left out: learned
+    size      of learned vectors
+    most      words of the lexicon that a word of the text looks at
+    layer     behind which layer of the encoder they come in
+    hidden    of each direction of the LSTM behind the attention
+    """
+
+    used: Literal["no", "attention", "adapter"] = "no"
+    file: str = ""
+    vectors: str = ""
+    size: int = Field(50, ge=1)
+    most: int = Field(5, ge=1)
+    layer: int = Field(1, ge=1)
+    hidden: int = Field(300, ge=1)
+
+
+class TwoStepSettings(Settings):
+    """Unannotated words, or spans, that an exploratory model takes for entities are left out of the training (002).
+
+    explore     epochs of the exploratory training; 0: no such step
+    share       of all that is unannotated, to be left out (lambda)
+    statistic   what is left out first: the smallest score of O, its distance to the best tag, or its probability
+    none        spans for each word of a text that are tagged as NONE, drawn anew in each epoch (gamma)
+    none_width  words of the widest of them; 0: any
+    """
+
+    explore: int = Field(0, ge=0)
+    share: float = Field(0.05, ge=0, le=1)
+    statistic: Literal["o-value", "o-margin", "marginal"] = "o-value"
+    none: float = Field(0.0, ge=0, le=1)
+    none_width: int = Field(10, ge=0)
 
 
 class TypeSettings(Settings):
@@ -184,6 +240,9 @@ class Recipe(Settings):
     encoder: EncoderSettings = EncoderSettings()
     model: ModelSettings = ModelSettings()
     bi_encoder: BiEncoderSettings = BiEncoderSettings()
+    tagger: TaggerSettings = TaggerSettings()
+    lexicon: LexiconSettings = LexiconSettings()
+    two_step: TwoStepSettings = TwoStepSettings()
     types: dict[str, TypeSettings] = Field(default_factory=dict)
     policy: Chosen = Chosen(name="uniform")
     loss: Chosen = Chosen(name="cross-entropy")
@@ -196,11 +255,20 @@ class Recipe(Settings):
         made: Policy = _make(policies, "policy", self.policy)
         return made
 
-    def make_loss(self) -> Loss | Contrastive:
+    def make_loss(self) -> Loss | Contrastive | SequenceLoss:
         from goldgap.losses import losses
 
-        made: Loss | Contrastive = _make(losses, "loss", self.loss)
+        made: Loss | Contrastive | SequenceLoss = _make(losses, "loss", self.loss)
         return made
+
+    def files(self) -> dict[str, Path]:
+        """The files that settings name, whose contents decide a run as well."""
+        named = {
+            "encoder.vectors": self.encoder.vectors,
+            "lexicon.file": self.lexicon.file,
+            "lexicon.vectors": self.lexicon.vectors,
+        }
+        return {name: Path(text) for name, text in named.items() if text and Path(text).is_file()}
 
     def cautions(self) -> list[str]:
         """What is known to go wrong with this combination of settings (METHODS 9.2)."""
@@ -215,7 +283,52 @@ class Recipe(Settings):
             found.append("weighted draws by the model's probabilities, which gce leaves too low: use uniform")
         if self.decode.joint and self.bi_encoder.thresholds == "dev":
             found.append("decode.joint changes nothing: bi_encoder.thresholds = dev chooses none for the ends of spans")
-        return found
+        return found + [f"{name} changes nothing: {why}" for name, why in self._unread()]
+
+    def _unread(self) -> Iterator[tuple[str, str]]:
+        """Settings that differ from their defaults and that nothing reads, and why."""
+        kind, loss = self.model.kind, self.loss.name
+        changed = {f"{group}.{name}" for group in _GROUPS for name in _differing(getattr(self, group))}
+        for name in sorted(changed):
+            group, _, own = name.partition(".")
+            if group in ("bi_encoder", "tagger") and kind != group.replace("_", "-"):
+                yield name, f"the method {self.method} is no {group.replace('_', '-')}"
+            elif group == "encoder" and own in _OF_ENCODERS and self.encoder.name not in _OF_ENCODERS[own]:
+                yield name, f"it is a setting of {' and '.join(_OF_ENCODERS[own])}"
+            elif group == "lexicon" and self.lexicon.used == "no" and self.encoder.name != "flat":
+                yield name, "lexicon.used = no"
+            elif name in _OF_LEXICONS and self.lexicon.used not in _OF_LEXICONS[name]:
+                yield name, f"it is a setting of lexicon.used = {' and '.join(_OF_LEXICONS[name])}"
+            elif group == "two_step" and not self.two_step.explore and own not in ("none", "none_width"):
+                yield name, "two_step.explore = 0"
+            elif name == "two_step.none_width" and not self.two_step.none:
+                yield name, "two_step.none = 0"
+            elif name in ("decode.joint", "decode.rank_by") and kind != "bi-encoder":
+                yield name, f"the method {self.method} is no bi-encoder"
+            elif name in ("model.head", "model.hidden", "model.features") and kind != "span":
+                yield name, f"the method {self.method} has no head of spans"
+            elif name in ("model.max_width", "model.width_size") and kind == "tagger":
+                yield name, "a tagger finds entities of any length"
+            elif name == "train.known_weight" and loss in ("contrastive", "crf"):
+                yield name, f"the loss {loss} weighs whole texts"
+
+
+_LOOK_UP = ("bilstm", "flat")
+_OF_ENCODERS = {
+    **dict.fromkeys(("size", "hidden", "vectors", "freeze", "min_count", "dropout", "lowercase"), _LOOK_UP),
+    "bigrams": ("bilstm",),
+}
+"""Settings that only some encoders read."""
+_OF_LEXICONS = {
+    "lexicon.most": ("attention", "adapter"),
+    "lexicon.layer": ("adapter",),
+    "lexicon.hidden": ("attention",),
+}
+_GROUPS = ("encoder", "model", "bi_encoder", "tagger", "lexicon", "two_step", "train", "decode")
+
+
+def _differing(settings: Settings) -> list[str]:
+    return [name for name, field in type(settings).model_fields.items() if getattr(settings, name) != field.default]
 
 
 def _make(registry: Registry[Any], kind: str, chosen: Chosen) -> Any:
@@ -271,7 +384,8 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
 
 def _check(recipe: Recipe) -> None:
     """Refuse what no single setting is wrong about."""
-    if recipe.model.max_width > recipe.train.overlap:
+    is_tagger = recipe.model.kind == "tagger"
+    if recipe.model.max_width > recipe.train.overlap and not is_tagger:
         raise ConfigError(
             f"model.max_width = {recipe.model.max_width}, but train.overlap = {recipe.train.overlap}: a span that two "
             "windows share only a part of would be lost; make the overlap at least as wide"
@@ -279,6 +393,18 @@ def _check(recipe: Recipe) -> None:
     is_bi = recipe.model.kind == "bi-encoder"
     if recipe.loss.name == "contrastive" and not is_bi:
         raise ConfigError("loss = contrastive: only a bi-encoder has types to be near; set model.kind=bi-encoder")
+    if recipe.loss.name == "crf" and not is_tagger:
+        raise ConfigError("loss = crf: only a tagger has sequences of tags; set model.kind=tagger")
+    if is_tagger and recipe.model.several:
+        raise ConfigError("model.several = true: a word has one tag; use model.kind = span or bi-encoder")
+    if recipe.two_step.none and not is_tagger:
+        raise ConfigError("two_step.none: only a tagger has tags for them; set it to 0")
+    if recipe.two_step.statistic == "marginal" and not is_tagger:
+        raise ConfigError("two_step.statistic = marginal: only a tagger has them; use o-value or o-margin")
+    if recipe.lexicon.used != "no" and recipe.encoder.name in ("bilstm", "flat"):
+        raise ConfigError(
+            f"lexicon.used = {recipe.lexicon.used}: it stands around a pretrained encoder, not {recipe.encoder.name}"
+        )
     if is_bi and recipe.model.max_width == 0:
         raise ConfigError("model.max_width = 0: a bi-encoder embeds widths, so it needs a largest one")
     if is_bi and recipe.bi_encoder.train_all and recipe.policy.settings.get("score_mode") == "eval":
@@ -286,18 +412,22 @@ def _check(recipe: Recipe) -> None:
             "policy.score_mode = eval: a second pass scores no span wider than model.max_width, which "
             "bi_encoder.train_all asks for"
         )
-    if is_bi and recipe.encoder.name == "bilstm" and recipe.bi_encoder.describe != "atomic":
-        raise ConfigError(
-            "encoder.name = bilstm: it cannot read what a type is; set bi_encoder.describe=atomic, or use minilm"
-        )
+    alone = recipe.encoder.name in ("bilstm", "flat") or recipe.lexicon.used != "no"
+    if is_bi and alone and recipe.bi_encoder.describe != "atomic":
+        what = "encoder.name = " + recipe.encoder.name if recipe.lexicon.used == "no" else "lexicon.used"
+        raise ConfigError(f"{what}: it cannot read what a type is; set bi_encoder.describe=atomic, or use minilm")
+    if recipe.encoder.bigrams and recipe.encoder.name == "flat":
+        raise ConfigError("encoder.bigrams = true: flat has no vectors for pairs of words; only bilstm has")
+    if is_bi and recipe.bi_encoder.train_all and recipe.two_step.explore:
+        raise ConfigError("two_step.explore: bi_encoder.train_all trains on spans that are not scored; set it to false")
     for label, type_ in recipe.types.items():
         if not type_.descriptions or not all(text.strip() for text in type_.descriptions):
             raise ConfigError(f"types.{label}.description is empty: say in a sentence what {label} is")
     if recipe.types and not is_bi:
         raise ConfigError(f"types: the method {recipe.method} does not read what a type is; use binder")
-    if not is_bi and recipe.model.max_width == 0 and recipe.model.head != "pair":
+    if not is_bi and not is_tagger and recipe.model.max_width == 0 and recipe.model.head != "pair":
         raise ConfigError(f"model.max_width = 0: the {recipe.model.head} head embeds widths, so it needs a largest one")
-    if recipe.model.max_width == 0 and recipe.policy.name == "fraction":
+    if recipe.model.max_width == 0 and recipe.policy.name == "fraction" and not is_tagger:
         raise ConfigError("model.max_width = 0: the policy fraction numbers the spans, so it needs a largest width")
 
 

@@ -18,7 +18,8 @@ def resolved(recipe: Recipe, parts: Split) -> Recipe:
     """The recipe with nothing left open; wrong names are told here, not behind the first epoch."""
     decode = recipe.decode
     if decode.how == AUTO:
-        nested = recipe.model.several or not is_flat(parts.train)
+        is_tagger = recipe.model.kind == "tagger"
+        nested = recipe.model.several or not (is_tagger or is_flat(parts.train))
         decode = decode.model_copy(update={"how": "none" if nested else "greedy"})
     policy = recipe.policy
     told = _has_known_negatives(parts.train, recipe)
@@ -43,6 +44,8 @@ def resolved(recipe: Recipe, parts: Split) -> Recipe:
 
 def _has_known_negatives(corpus: Corpus, recipe: Recipe) -> bool:
     """Whether anything says what is not an entity: a complete document, a reviewer, an annotation made by a person."""
+    if recipe.model.kind == "tagger":  # how far an entity goes says nothing of other words
+        return any(document.complete for document in corpus)
     people = recipe.train.certain_negatives and is_flat(corpus)
     return any(
         document.complete or document.rejected or (people and any(e.source != DICTIONARY for e in document.entities))

@@ -15,11 +15,15 @@ from goldgap.encode.batch import Batch
 from goldgap.losses import Loss
 from goldgap.losses.base import reduce
 from goldgap.losses.contrastive import Contrastive
+from goldgap.losses.crf import SequenceLoss
 from goldgap.losses.cross_entropy import partial_label
+from goldgap.models.chain import Chain
 from goldgap.models.model import Model
 from goldgap.models.span import SpanScores
 from goldgap.models.states import BatchStates, stack
+from goldgap.models.tagger import Tagger
 from goldgap.train.data import TrainingSet
+from goldgap.train.none_spans import with_none
 from goldgap.train.optimiser import set_rates
 from goldgap.train.recipe import Recipe, TrainSettings
 from goldgap.unknown import Cells, Policy
@@ -48,7 +52,7 @@ class Stepper:
     model: Model
     optimiser: torch.optim.Optimizer
     policy: Policy
-    loss: Loss | Contrastive
+    loss: Loss | Contrastive | SequenceLoss
     recipe: Recipe
     data: TrainingSet
 
@@ -76,6 +80,8 @@ class Stepper:
             scores: SpanScores = self.model(batch)  # logits: (batch, cell, label)
         cells = self._cells(batch, scores, known)
         keep = self.policy(cells, progress, generator)  # (batch, cell)
+        if self.recipe.two_step.none:
+            known = self._with_none(batch, known, keep, indices, progress)
         loss = total_loss(scores, known, keep, self.loss, self.recipe.train, progress)
         if not torch.isfinite(loss):
             names = ", ".join(sorted({repr(self.data.names[example.document]) for example in batch.examples}))
@@ -87,6 +93,15 @@ class Stepper:
         missampled = 0 if known.dropped is None else int((keep & known.dropped).sum())
         return Taken(float(loss.detach()), int(batch.words.sum()), int(keep.sum()), missampled, effective, len(indices))
 
+    def _with_none(
+        self, batch: Batch, known: BatchStates, keep: Tensor, indices: Sequence[int], progress: Progress
+    ) -> BatchStates:
+        """The same draws for a text in all of an epoch, whatever batch it is in."""
+        assert isinstance(self.model, Tagger), "a recipe draws them for taggers alone"
+        options, chances = self.recipe.two_step, [f"{self.recipe.seed}/{progress.epoch}/{index}" for index in indices]
+        tagset, width = self.model.tagset, options.none_width
+        return with_none(known, keep, batch.words, tagset, chances, share=options.none, width=width)
+
     def _cells(self, batch: Batch, scores: SpanScores, known: BatchStates) -> Cells:
         documents = torch.tensor([example.document for example in batch.examples], dtype=torch.long)
         if isinstance(self.policy, Weighing) and self.policy.score_mode == "eval":
@@ -97,14 +112,19 @@ class Stepper:
         unknown = known.unknown
         if known.possible is not None:  # of these too some type is unknown: were none drawn, nothing would teach O
             unknown = unknown | known.possible.any(-1)
-        return Cells(scores.logits.detach().float(), known.labels, unknown, batch.words, documents, scores.features)
+        if known.aside is not None:
+            unknown = unknown & ~known.aside
+        logits = scores.logits.detach().float()
+        if isinstance(self.policy, Weighing) and isinstance(scores.chain, Chain):
+            logits = scores.chain.log_marginals(logits, batch.words)  # what neighbouring tags say counts as well
+        return Cells(logits, known.labels, unknown, batch.words, documents, scores.features)
 
 
 def total_loss(
     scores: SpanScores,
     known: BatchStates,
     keep: Tensor,
-    loss: Loss | Contrastive,
+    loss: Loss | Contrastive | SequenceLoss,
     options: TrainSettings,
     progress: Progress,
 ) -> Tensor:
@@ -113,6 +133,11 @@ def total_loss(
         assert scores.similarity is not None, "a recipe pairs this loss with a bi-encoder"
         assert known.types is not None, "and its states are by type"
         return loss(scores.similarity, known.types, known.unknown, keep)
+    if isinstance(loss, SequenceLoss):
+        assert scores.chain is not None, "a recipe pairs this loss with a tagger"
+        allowed, gone = _allowed(known, keep, scores.logits.shape[-1])
+        # In double precision: a sequence that is far less likely than another must not vanish beside it.
+        return loss(scores.chain, scores.logits.double(), scores.valid.sum(-1), allowed, gone)
     logits = scores.logits
     if known.types is not None:
         return _by_type(logits, known.types, keep, loss, options, progress)
@@ -127,6 +152,18 @@ def total_loss(
             values = partial_label(logits[partly], known.possible[partly])
             total = total + reduce(values, getattr(loss, "reduction", "mean"))
     return total
+
+
+def _allowed(known: BatchStates, keep: Tensor, tags: int) -> tuple[Tensor, Tensor]:
+    """Which tags each word may have (batch, word, tag), and the words to learn nothing from (batch, word)."""
+    told = (known.labels > 0) | known.negative | keep
+    one = torch.nn.functional.one_hot(known.labels, tags).bool()
+    allowed = one | ~told.unsqueeze(-1)
+    if known.possible is not None:
+        partly = known.possible.any(-1) & ~keep
+        allowed = known.possible.where(partly.unsqueeze(-1), allowed)
+        told = told | partly
+    return allowed, ~told
 
 
 def _by_type(

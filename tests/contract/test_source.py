@@ -310,6 +310,8 @@ INTERFACE: dict[str, str] = {
     "diagnose traces": f"SPANS RECORD... --output -o --json {READING}",
     "diagnose selection": "RUN... --output -o --json",
     "diagnose similarity": f"GOLD MODEL --type --output -o --json {READING}",
+    "diagnose doubts": f"CORPUS --method --epochs --set --output -o --json {READING}",
+    "diagnose detection": f"CORPUS --method --epochs --set --output -o --json {READING}",
     "diagnose threshold": f"GOLD PREDICTIONS|MODEL --output -o --json {READING}",
     "evaluate": f"GOLD PREDICTIONS|MODEL --against --html --json --samples --seed --train {READING}",
     "mask": f"CORPUS --output -o --drop --by --mode --seed {READING}",

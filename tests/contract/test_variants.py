@@ -25,9 +25,11 @@ from goldgap.losses import losses
 from goldgap.models.bi_encoder import BiEncoder
 from goldgap.models.model import Model
 from goldgap.models.predict import predict
+from goldgap.models.simplex import AngleHead
 from goldgap.models.span import HeadSizes, SpanScores, heads
 from goldgap.models.span_model import SpanModel
 from goldgap.models.states import BatchStates
+from goldgap.models.tagger import Tagger
 from goldgap.models.types import AtomicTypes
 from goldgap.train.build import build
 from goldgap.train.loop import Seen, Stopped
@@ -36,6 +38,7 @@ from goldgap.train.step import total_loss
 from goldgap.unknown import Cells, policies
 from goldgap.unknown.uniform import Count, sample_size
 from tests.slow.test_training import corpus
+from tests.tiny import lexicon_in
 from tests.unit.test_decode import candidates, is_flat
 from tests.unit.test_losses import rows
 from tests.unit.test_unknown import cells, generator, without
@@ -69,7 +72,7 @@ def _with(variant: Any, name: str, value: Any) -> Callable[[], Any]:
 
 
 POLICIES, ALL_LOSSES = variants(policies), variants(losses)
-OF_TEXTS = ("contrastive",)
+OF_TEXTS = ("contrastive", "crf")
 """Losses that look at whole texts in place of rows, and have tests of their own."""
 LOSSES = {name: made for name, made in ALL_LOSSES.items() if name.partition(",")[0] not in OF_TEXTS}
 
@@ -288,8 +291,27 @@ def bi_encoders() -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"bi-encoder, {title}", {**own, "bi_encoder": options, "types": types}
 
 
-SPAN_MODELS, BI_ENCODERS = dict(span_models()), dict(bi_encoders())
-MODELS = SPAN_MODELS | BI_ENCODERS
+def taggers() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every host with a CRF, and all else that changes what a tagger is made of."""
+    tiny: dict[str, Any] = {"name": "tiny"}
+    small = {"min_count": 1, "size": 32, "hidden": 32}
+    for title, method, encoder, options in (
+        ("crf", "crf", tiny, {}),
+        ("crf, bio", "crf", tiny, {"tagger": {"scheme": "bio"}}),
+        ("crf, angle", "crf", tiny, {"tagger": {"angle": True}}),
+        ("softmax", "softmax", tiny, {}),
+        ("softmax, bio, angle", "softmax", tiny, {"tagger": {"scheme": "bio", "angle": True}}),
+        ("bilstm-crf", "bilstm-crf", {"name": "bilstm", **small}, {}),
+        ("bilstm-crf, bigrams", "bilstm-crf", {"name": "bilstm", "bigrams": True, **small}, {}),
+        ("flat", "flat", {"name": "flat", **small}, {"lexicon": {"size": 16}}),
+        ("bert-word", "bert-word", tiny, {"lexicon": {"size": 16, "hidden": 16}}),
+        ("lebert", "lebert", tiny, {"lexicon": {"size": 16}}),
+    ):
+        yield f"tagger, {title}", {"method": method, "encoder": encoder, "model": {"several": False}, **options}
+
+
+SPAN_MODELS, BI_ENCODERS, TAGGERS = dict(span_models()), dict(bi_encoders()), dict(taggers())
+MODELS = SPAN_MODELS | BI_ENCODERS | TAGGERS
 
 
 def recipe_of(name: str, tiny_encoder: Path, **train: Any) -> Recipe:
@@ -298,7 +320,8 @@ def recipe_of(name: str, tiny_encoder: Path, **train: Any) -> Recipe:
     place = str(tiny_encoder) if encoder["name"] == "tiny" else encoder["name"]
     shared = {"model": {"max_width": 4, "hidden": 24, "width_size": 8, "dropout": 0.0}, "train": train}
     decode = {"how": "none" if several else "greedy"}
-    return recipe_for(own["method"], shared, own, {"encoder": {"name": place}, "decode": decode})
+    lexicon = {"lexicon": {"file": str(lexicon_in(tiny_encoder))}} if "lexicon" in own or place == "flat" else {}
+    return recipe_for(own["method"], shared, own, {"encoder": {"name": place}, "decode": decode, **lexicon})
 
 
 @pytest.fixture
@@ -309,6 +332,7 @@ def model(request: pytest.FixtureRequest, tiny_encoder: Path) -> Model:
 
 every_model = pytest.mark.parametrize("model", list(MODELS), indirect=True)
 every_span_model = pytest.mark.parametrize("model", list(SPAN_MODELS), indirect=True)
+every_tagger = pytest.mark.parametrize("model", list(TAGGERS), indirect=True)
 every_bi_encoder = pytest.mark.parametrize("model", list(BI_ENCODERS), indirect=True)
 
 
@@ -339,6 +363,8 @@ class TestEveryModel:
         if scores.similarity is not None:  # of the ends, which the logits do not show
             inside = torch.arange(batch.first.shape[1]) < batch.words[:, None]  # (batch, word)
             outputs += [scores.similarity.start[inside], scores.similarity.end[inside], *scores.similarity.thresholds]
+        if isinstance(model, Tagger) and model.chain.learned:
+            outputs.append(model.chain.log_sum(scores.logits, batch.words))
         made = generator()
         total = torch.stack([(own * torch.randn(own.shape, generator=made)).sum() for own in outputs]).sum()
         total.backward()  # type: ignore[no-untyped-call]
@@ -363,7 +389,7 @@ class TestEveryModel:
     def test_alone_is_as_batched(self, model: Model) -> None:
         documents = [*corpus().documents, Document("Ann"), Document(""), Document(LONG)]
         together = list(predict(model, documents, how="none"))
-        assert sum(len(document.entities) for document in together) > 50
+        assert sum(len(document.entities) for document in together) > (8 if isinstance(model, Tagger) else 50)
         for document, one in zip(documents, together, strict=True):
             (alone,) = predict(model, [document], how="none")
             assert [entity.key for entity in alone.entities] == [entity.key for entity in one.entities]
@@ -432,6 +458,29 @@ class TestEverySpanModel:
         with torch.no_grad():
             model.head.head.label.weight.zero_()
             model.head.head.label.bias.copy_(-torch.arange(len(model.head.head.label.bias)) - float(model.several))
+        assert [document.entities for document in predict(model, corpus(), how="none")] == [()] * 8
+
+
+@every_tagger
+class TestEveryTagger:
+    def test_is_what_its_recipe_says(self, model: Model, request: pytest.FixtureRequest) -> None:
+        own = TAGGERS[request.node.callspec.params["model"]]
+        options = own.get("tagger", {})
+        assert isinstance(model, Tagger)
+        scores = model(batch_of(model))
+        bio = options.get("scheme") == "bio"
+        assert scores.logits.shape == (8, batch_of(model).first.shape[1], 1 + 3 * (2 if bio else 4))
+        assert model.chain.learned is (own["method"] != "softmax")
+        assert torch.allclose(scores.logits.sum(-1), torch.zeros(1), atol=1e-4) is options.get("angle", False)
+
+    def test_finds_nothing_where_every_tag_is_outside(self, model: Model) -> None:
+        assert isinstance(model, Tagger)
+        head = model.head.linear if isinstance(model.head, AngleHead) else model.head
+        assert isinstance(head, torch.nn.Linear)
+        corners = model.head.corners if isinstance(model.head, AngleHead) else torch.eye(len(model.tagset))
+        with torch.no_grad():
+            head.weight.zero_()
+            head.bias.copy_(50 * corners[0])
         assert [document.entities for document in predict(model, corpus(), how="none")] == [()] * 8
 
 

@@ -27,6 +27,7 @@ from goldgap.core.progress import Progress
 from goldgap.train.checkpoint import Checkpoints, RunState
 from goldgap.train.place import unfinished
 from goldgap.train.step import Stepper, Taken
+from tests.tiny import lexicon_in
 
 # One process that has imported everything and computes on one thread; every run is a fork of it, and takes a second.
 FORKS = get_context("forkserver")
@@ -49,8 +50,14 @@ SETTINGS: dict[str, object] = {
 OF_METHOD: dict[str, dict[str, object]] = {
     "weighted": {"policy.ratio": 1.0},
     "binder": {"bi_encoder.size": 16, "bi_encoder.describe": "prototypes", "bi_encoder.thresholds": "dev"},
+    "two-step": {"two_step.explore": 2, "two_step.share": 0.2, "two_step.none": 0.2},
+    "bilstm-crf": {"encoder.size": 16, "encoder.hidden": 16, "encoder.bigrams": True, "two_step.explore": 1},
+    "flat": {"encoder.size": 16, "encoder.hidden": 16, "lexicon.size": 16, "tagger.angle": True},
+    "bert-word": {"lexicon.size": 16, "lexicon.hidden": 16},
+    "lebert": {"lexicon.size": 16, "two_step.explore": 1},
 }
-"""Those that draw at every step, and that keep a state of their own."""
+"""Those that draw at every step, that keep a state of their own, that train twice, and every host of a tagger."""
+TAGGERS = ("two-step", "bilstm-crf", "flat", "bert-word", "lebert")
 
 Change = Callable[[], None]
 """What a process does to itself before the command begins. It is sent there, so it is a function of a module, or a
@@ -65,11 +72,14 @@ class Data:
     train: Path
     dev: Path
     method: str = "weighted"
+    tiny: Path = Path()
 
     def arguments(self, output: Path, *more: str, **settings: object) -> list[str]:
         """The command that trains `output`; settings are written with __ for the dot."""
         changed = {name.replace("__", "."): value for name, value in settings.items()}
         named = SETTINGS | OF_METHOD[self.method] | changed
+        if any(name.startswith("lexicon.") for name in named):
+            named["lexicon.file"] = lexicon_in(self.tiny)
         files = ["--train", str(self.train), "--dev", str(self.dev), "--encoder", str(self.encoder)]
         command = ["train", *files, "--method", self.method, "--epochs", str(EPOCHS), "-o", str(output), *more]
         return command + [word for name, value in named.items() for word in ("--set", f"{name}={_toml(value)}")]

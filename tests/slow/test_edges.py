@@ -60,6 +60,12 @@ KINDS: dict[str, dict[str, Any]] = {
     "several types": {"model": {"several": True}, "decode": {"how": "none"}},
     "any width": {"model": {"head": "pair", "max_width": 0}, "decode": {"how": "dp"}},
     "bilstm": {"encoder": {"name": "bilstm"}},
+    "crf": {"model": {"kind": "tagger"}, "loss": {"name": "crf"}},
+    "softmax, two steps": {
+        "model": {"kind": "tagger"},
+        "tagger": {"scheme": "bio", "angle": True},
+        "two_step": {"explore": 1, "share": 0.3, "none": 0.3},
+    },
 }
 
 

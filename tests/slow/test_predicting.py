@@ -18,7 +18,7 @@ from goldgap.corpus.words import split_words
 from goldgap.encode.align import align
 from goldgap.encode.encoder import special_pieces
 from goldgap.models.span_model import SpanModel
-from tests.slow.test_training import SENTENCES, corpus, settings
+from tests.slow.test_training import SENTENCES, corpus, settings, settings_of
 from tests.tiny import WORDS
 
 pytestmark = pytest.mark.slow
@@ -34,7 +34,17 @@ def bi_encoder(tiny_encoder: Path) -> Recognizer:
     return Recognizer.train(corpus(), corpus(), method="binder", **settings(tiny_encoder, epochs=15))
 
 
-@pytest.fixture(params=["span_model", "bi_encoder"])
+@pytest.fixture(scope="module")
+def tagger(tiny_encoder: Path) -> Recognizer:
+    return Recognizer.train(corpus(), corpus(), method="crf", **settings_of("crf", tiny_encoder))
+
+
+@pytest.fixture(scope="module")
+def adapter(tiny_encoder: Path) -> Recognizer:
+    return Recognizer.train(corpus(), corpus(), method="lebert", **settings_of("lebert", tiny_encoder))
+
+
+@pytest.fixture(params=["span_model", "bi_encoder", "tagger", "adapter"])
 def model(request: pytest.FixtureRequest) -> Recognizer:
     found: Recognizer = request.getfixturevalue(request.param)
     return found
@@ -69,6 +79,36 @@ def cut_by_the_book(sizes: list[int], limit: int, overlap: int) -> list[Span]:
         if end == len(sizes):
             return windows
         first = max(first + 1, end - overlap)
+
+
+def tagged_by_the_book(model: Recognizer, text: str) -> list[Found]:
+    """Every entity that a window has alone, where no other window holds the same words farther from its edges."""
+    words = split_words(text)
+    sizes = [len(own) for own in align([[text[a:b] for a, b in words]], model.model.tokenizer)[0].pieces]
+    special = special_pieces(model.model.tokenizer)
+    windows = cut_by_the_book(sizes, 64 - len(special.before) - len(special.behind), model.recipe.train.overlap)
+    begins, ends = (
+        {a: number for number, (a, _) in enumerate(words)},
+        {b: number for number, (_, b) in enumerate(words)},
+    )
+
+    def distance(window: Span, first: int, end: int) -> int:
+        if not window[0] <= first < end <= window[1]:
+            return -1
+        left = first - window[0] if window[0] > 0 else len(words)
+        right = window[1] - end if window[1] < len(words) else len(words)
+        return min(left, right)
+
+    found: list[Found] = []
+    for index, window in enumerate(windows):
+        offset = words[window[0]][0]
+        for entity in model(text[offset : words[window[1] - 1][1]]):
+            first, end = begins[offset + entity.start], ends[offset + entity.end] + 1
+            distances = [distance(other, first, end) for other in windows]
+            if distances.index(max(distances)) == index:
+                assert entity.score is not None
+                found.append((first, end, entity.label, entity.score, entity.score))
+    return found
 
 
 def scored_by_the_book(model: Recognizer, text: str) -> list[Found]:
@@ -114,15 +154,21 @@ def flat_by_the_book(spans: list[Found]) -> list[Found]:
     return sorted(chosen)
 
 
-@pytest.mark.parametrize(("kind", "size", "least"), [("span_model", 20_000, 4_000), ("bi_encoder", 2_000, 200)])
+@pytest.mark.parametrize(("kind", "size", "least"), [
+    ("span_model", 20_000, 4_000),
+    ("bi_encoder", 2_000, 200),
+    ("tagger", 5_000, 1_000),
+    ("adapter", 1_000, 150),
+])  # fmt: skip
 def test_a_long_document_has_the_entities_of_its_windows(
     kind: str, size: int, least: int, request: pytest.FixtureRequest
 ) -> None:
     model: Recognizer = request.getfixturevalue(kind)
     text = long_text(size)
     words = split_words(text)
-    assert len(words) > size
-    expected = flat_by_the_book(scored_by_the_book(model, text))
+    assert len(words) >= size
+    by_the_book = tagged_by_the_book if kind in ("tagger", "adapter") else scored_by_the_book
+    expected = flat_by_the_book(by_the_book(model, text))
     found = model(text)
     assert [(text[e.start : e.end], e.label) for e in found] == [
         (text[words[first][0] : words[end - 1][1]], label) for first, end, label, _, _ in expected

@@ -106,6 +106,19 @@ def test_spans_in_long_documents_are_scored_where_prediction_scores_them(tiny_en
         assert value >= entity.score - 1e-5
 
 
+def test_a_tagger_is_asked_whether_all_words_of_a_span_are_outside(tiny_encoder: Path) -> None:
+    model = Recognizer.train(corpus(), corpus(), method="crf", **settings(tiny_encoder))
+    text = " ".join(document.text for document in corpus()) + " "
+    (long,) = model.predict([Document(text * 30)])
+    assert len(long.entities) > 100
+    likely = entity_probabilities(model.model, Corpus([long]))
+    for entity, value in zip(long.entities, likely, strict=True):
+        assert entity.score is not None
+        assert value >= entity.score - 1e-6
+    outside = Document("it was at the works", (Entity(0, 6, "X"), Entity(7, 13, "X")))
+    assert max(entity_probabilities(model.model, Corpus([outside]))) < 0.5
+
+
 def test_what_a_model_cannot_represent_has_no_probability(tiny_encoder: Path) -> None:
     model = Recognizer.train(corpus(), corpus(), recipe=recipe(tiny_encoder))
     text = "Ann met Bob at the Oslo works"

@@ -10,7 +10,7 @@ import pytest
 
 from goldgap import Entity
 from goldgap.compare import identity, runs
-from goldgap.compare.identity import ALWAYS, BY_MODEL, ROOT, code_hash, key_of
+from goldgap.compare.identity import ALWAYS, BY_MODEL, ENCODERS, LEXICON, ROOT, TWO_STEP, code_hash, key_of
 from goldgap.compare.runs import Data, Run, Runs
 from goldgap.core.config import load
 from goldgap.core.errors import IntegrityError
@@ -155,10 +155,23 @@ def test_every_file_of_the_rooms_that_decide_is_accounted_for() -> None:
     names = {path.relative_to(ROOT).as_posix() for path in rooms if path.name != "__init__.py"}
     chosen = {inspect.getfile(variant) for registry in (policies, losses) for _, variant in registry.items()}
     variants = {Path(file).relative_to(ROOT).as_posix() for file in chosen}
-    encoders = {"encode/bilstm.py", "encode/transformer.py"}
-    aside = {"models/suspects.py"}  # looks at a trained model
-    assert names == ({*ALWAYS, *sum(BY_MODEL.values(), ()), *variants, *encoders, *aside} & names)
-    assert all((ROOT / name).is_file() for name in (*ALWAYS, *sum(BY_MODEL.values(), ())))
+    by_choice = sum((*BY_MODEL.values(), *ENCODERS.values(), *LEXICON.values(), TWO_STEP), ())
+    aside = {"encode/transformer.py", "models/suspects.py"}  # where nothing else is chosen; looks at a trained model
+    assert names == ({*ALWAYS, *by_choice, *variants, *aside} & names)
+    assert all((ROOT / name).is_file() for name in (*ALWAYS, *by_choice))
+
+
+def test_further_documents_are_scored_at_every_evaluation_and_decide_nothing(kept: Runs, tiny_encoder: Path) -> None:
+    plain = kept.get(data(), recipe(tiny_encoder))
+    assert plain.history == []
+    more = replace(data(), others={"far": corpus()})
+    watched = kept.get(more, recipe(tiny_encoder))
+    assert (watched.key, watched.scores, watched.metrics) == (plain.key, plain.scores, plain.metrics)
+    assert [entry["f1"] for entry in watched.history] == [entry["f1"] for entry in plain.metrics]
+    assert all(entry["others"].keys() == {"test", "far"} for entry in watched.history)
+    best = max(watched.history, key=lambda entry: entry["f1"])
+    assert best["others"]["test"]["f1"] == pytest.approx(watched.scores["f1"])
+    assert kept.get(more, recipe(tiny_encoder)).history == watched.history
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"key": "a"}', '{"other": 1}'])

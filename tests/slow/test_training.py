@@ -19,6 +19,7 @@ from goldgap.evaluate.scores import evaluate
 from goldgap.models.predict import candidates
 from goldgap.train.methods import METHODS
 from goldgap.train.recipe import recipe_for
+from tests.tiny import lexicon_in
 
 pytestmark = pytest.mark.slow
 
@@ -50,11 +51,18 @@ def settings(encoder: Path, **train: Any) -> dict[str, Any]:
 def settings_of(method: str, encoder: Path, **train: Any) -> dict[str, Any]:
     """As `settings`; a bi-encoder learns faster from types that do not look the same to random weights."""
     options = settings(encoder, **train)
-    return options | {"bi_encoder": {"pooling": "mean"}} if is_bi_encoder(method) else options
+    if kind_of(method) == "bi-encoder":
+        return options | {"bi_encoder": {"pooling": "mean"}}
+    if kind_of(method) == "tagger":
+        own = METHODS[method].settings.get("encoder", {}).get("name")
+        small = {"name": own, "size": 32, "hidden": 32, "min_count": 1} if own in ("bilstm", "flat") else {}
+        options["encoder"] |= small
+        return options | {"lexicon": {"file": str(lexicon_in(encoder)), "size": 16, "hidden": 32}}
+    return options
 
 
-def is_bi_encoder(method: str) -> bool:
-    return bool(METHODS[method].settings.get("model", {}).get("kind") == "bi-encoder")
+def kind_of(method: str) -> str:
+    return str(METHODS[method].settings.get("model", {}).get("kind", "span"))
 
 
 @pytest.fixture(scope="module", params=["span", "binder"])
@@ -69,7 +77,7 @@ OURS = [name for name in METHODS if not name.endswith("-paper")]
 
 @pytest.mark.parametrize(("method", "head"), [
     *((method, "concat") for method in OURS),
-    *((method, "pair") for method in OURS if not is_bi_encoder(method)),
+    *((method, "pair") for method in OURS if kind_of(method) == "span"),
 ])  # fmt: skip
 def test_every_method_learns_eight_sentences_by_heart(method: str, head: str, tiny_encoder: Path) -> None:
     options = settings_of(method, tiny_encoder)
@@ -81,6 +89,8 @@ def test_every_method_learns_eight_sentences_by_heart(method: str, head: str, ti
 @pytest.mark.parametrize("method", [name for name in METHODS if name.endswith("-paper")])
 def test_every_recipe_of_a_paper_runs_on_another_encoder(method: str, tiny_encoder: Path) -> None:
     options: dict[str, Any] = {"encoder": {"name": str(tiny_encoder)}, "train": {"epochs": 1}}
+    if kind_of(method) == "tagger":
+        options["lexicon"] = {"file": str(lexicon_in(tiny_encoder))}
     model = Recognizer.train(corpus(), corpus(), method=method, **options)
     assert model.recipe.train.certain_negatives is False
     assert model.metrics[-1]["loss"] > 0
@@ -101,7 +111,7 @@ def test_predictions_carry_probabilities_and_exact_offsets(trained: Recognizer) 
     text = "Ann lives in Paris ."
     found = trained(text)
     assert [(text[e.start : e.end], e.label) for e in found] == [("Ann", "PER"), ("Paris", "LOC")]
-    least = 0.25 if is_bi_encoder(trained.recipe.method) else 0.5  # of three types and none, the likeliest
+    least = 0.25 if kind_of(trained.recipe.method) == "bi-encoder" else 0.5  # of three types and none, the likeliest
     assert all(e.score is not None and least < e.score <= 1 for e in found)
 
 
@@ -118,7 +128,7 @@ def test_a_saved_model_comes_back_the_same(trained: Recognizer, tmp_path: Path) 
 def test_an_altered_or_missing_file_is_named(trained: Recognizer, tmp_path: Path, name: str) -> None:
     trained.save(tmp_path / "model")
     file = tmp_path / "model" / name
-    if name == "types.json" and not is_bi_encoder(trained.recipe.method):
+    if name == "types.json" and kind_of(trained.recipe.method) != "bi-encoder":
         assert not file.exists()
         return
     data = bytearray(file.read_bytes())

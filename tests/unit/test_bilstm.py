@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,22 +14,24 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from goldgap import Document
-from goldgap.core.errors import InputError
-from goldgap.encode.align import align
+from goldgap.encode.align import Shape, align
 from goldgap.encode.batch import Batch, Special, collate, make_examples
 from goldgap.encode.bilstm import (
+    BOUNDARY,
     LIMIT,
     BiLSTMConfig,
     BiLSTMEncoder,
     new_bilstm,
-    read_vectors,
+    pairs_of,
     vocabulary,
     word_tokenizer,
 )
 from goldgap.encode.encoder import special_pieces
+from goldgap.encode.vectors import read_vectors
 from tests.tiny import WORDS
 
 TINY = BiLSTMConfig(size=6, hidden=5, dropout=0.0)
+PAIRED = replace(TINY, bigrams=True)
 TEXTS = ["Ann met Bob", "Paris", "the works of Acme in Oslo and Paris lives"]
 ODD = [
     "New York",
@@ -50,7 +53,7 @@ ODD = [
 def fresh(config: BiLSTMConfig = TINY) -> tuple[BiLSTMEncoder, Any]:
     """An encoder over the tiny words, the same at each call."""
     torch.manual_seed(0)
-    encoder, tokenizer = new_bilstm(WORDS, config, min_count=1)
+    encoder, tokenizer = new_bilstm([WORDS], config, min_count=1)
     return encoder.eval(), tokenizer
 
 
@@ -70,28 +73,25 @@ def encode(texts: list[str], config: BiLSTMConfig = TINY) -> list[Tensor]:
     return [out.start[row, :count] for row, count in enumerate(batch.words.tolist())]
 
 
-def vectors_file(folder: Path, content: str | bytes) -> Path:
-    path = folder / "vectors.txt"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
-
-
 # The encoder
 
 
-def test_alone_in_a_batch_and_padded_give_the_same_vectors() -> None:
-    for text, one in zip(TEXTS, encode(TEXTS), strict=True):
-        (alone,) = encode([text])
+@pytest.mark.parametrize("config", [TINY, PAIRED])
+def test_alone_in_a_batch_and_padded_give_the_same_vectors(config: BiLSTMConfig) -> None:
+    for text, one in zip(TEXTS, encode(TEXTS, config), strict=True):
+        (alone,) = encode([text], config)
         assert torch.allclose(alone, one, atol=1e-5)
 
 
-def test_permuting_the_batch_permutes_the_vectors() -> None:
-    for one, other in zip(encode(TEXTS), reversed(encode(TEXTS[::-1])), strict=True):
+@pytest.mark.parametrize("config", [TINY, PAIRED])
+def test_permuting_the_batch_permutes_the_vectors(config: BiLSTMConfig) -> None:
+    for one, other in zip(encode(TEXTS, config), reversed(encode(TEXTS[::-1], config)), strict=True):
         assert torch.allclose(one, other, atol=1e-6)
 
 
-def test_what_stands_in_the_padding_does_not_matter() -> None:
-    encoder, tokenizer = fresh()
+@pytest.mark.parametrize("config", [TINY, PAIRED])
+def test_what_stands_in_the_padding_does_not_matter(config: BiLSTMConfig) -> None:
+    encoder, tokenizer = fresh(config)
     batch = batch_of(TEXTS, tokenizer)
     before = encoder(batch).start
     for row, count in enumerate(batch.words.tolist()):
@@ -122,9 +122,9 @@ def test_case_reaches_a_lowercasing_encoder_through_the_shape_alone() -> None:
     assert torch.equal(upper, lower)
 
 
-@pytest.mark.parametrize("shapes", [True, False])
-def test_every_parameter_gets_a_gradient(shapes: bool) -> None:
-    encoder, tokenizer = fresh(replace(TINY, shapes=shapes))
+@pytest.mark.parametrize("config", [TINY, replace(TINY, shapes=False), PAIRED])
+def test_every_parameter_gets_a_gradient(config: BiLSTMConfig) -> None:
+    encoder, tokenizer = fresh(config)
     encoder.train()
     (encoder(batch_of(TEXTS, tokenizer)).start ** 3).sum().backward()
     gradients = {name: parameter.grad for name, parameter in encoder.named_parameters()}
@@ -139,8 +139,9 @@ def test_dropout_falls_on_word_vectors_in_training_alone() -> None:
     assert not torch.equal(encoder(batch).start, encoder(batch).start)
 
 
-def test_examples_without_words_are_let_through() -> None:
-    encoder, tokenizer = fresh()
+@pytest.mark.parametrize("config", [TINY, PAIRED])
+def test_examples_without_words_are_let_through(config: BiLSTMConfig) -> None:
+    encoder, tokenizer = fresh(config)
     full = batch_of(["Ann met Bob"], tokenizer)
     none = full._replace(words=torch.tensor([0]))
     assert encoder(none).start.isfinite().all()
@@ -159,7 +160,7 @@ def test_a_long_document_becomes_windows() -> None:
 def test_an_encoder_is_rebuilt_from_its_config_and_its_weights(tmp_path: Path) -> None:
     torch.manual_seed(0)
     given_vectors = (["ann", "zed"], torch.randn(2, 4))
-    encoder, tokenizer = new_bilstm(WORDS, replace(TINY, freeze=True), vectors=given_vectors)
+    encoder, tokenizer = new_bilstm([WORDS], replace(TINY, freeze=True), vectors=given_vectors)
     encoder.save_config(tmp_path)
     rebuilt = BiLSTMEncoder(BiLSTMConfig.read(tmp_path))
     rebuilt.load_state_dict(encoder.state_dict())
@@ -186,7 +187,7 @@ def test_the_vocabulary_is_ordered_by_frequency_then_alphabet() -> None:
 
 def test_words_of_the_file_join_those_of_the_corpus() -> None:
     table = torch.arange(12.0).view(4, 3)
-    encoder, tokenizer = new_bilstm(["Ann", "ann", "met", "Oslo"], TINY, vectors=(["oslo", "zed", "ann", "."], table))
+    encoder, tokenizer = new_bilstm([["Ann", "ann", "met", "Oslo"]], TINY, vectors=(["oslo", "zed", "ann", "."], table))
     assert torch.equal(rows(encoder, tokenizer, ["Oslo", "Zed", "Ann", "."]), table)
     assert (encoder.config.words, encoder.config.unseen, encoder.config.size, len(tokenizer)) == (4, 2, 3, 6)
     assert tokenizer.convert_ids_to_tokens(list(range(6))) == ["[PAD]", "[UNK]", "ann", "oslo", "zed", "."]
@@ -196,12 +197,12 @@ def test_words_without_a_given_vector_are_as_large_as_the_given_ones() -> None:
     torch.manual_seed(0)
     table = torch.randn(50, 20) * 7
     names = [f"w{number}" for number in range(200)]
-    encoder, tokenizer = new_bilstm(names, TINY, min_count=1, vectors=(names[:50], table))
+    encoder, tokenizer = new_bilstm([names], TINY, min_count=1, vectors=(names[:50], table))
     assert rows(encoder, tokenizer, names[50:]).std().item() == pytest.approx(7, rel=0.1)
 
 
 def test_a_single_number_is_vectors_enough() -> None:
-    encoder, _ = new_bilstm(["b"], TINY, min_count=1, vectors=(["a"], torch.ones(1, 1)))
+    encoder, _ = new_bilstm([["b"]], TINY, min_count=1, vectors=(["a"], torch.ones(1, 1)))
     assert encoder.words.weight.isfinite().all()
 
 
@@ -222,8 +223,8 @@ def test_a_word_in_the_same_case_lends_its_vector_before_others() -> None:
 def test_padding_has_no_vector_though_a_file_gives_one(lowercase: bool) -> None:
     config = replace(TINY, lowercase=lowercase)
     for encoder in (
-        new_bilstm(["a"], config)[0],
-        new_bilstm(["a"], config, vectors=(["[PAD]", "a"], torch.ones(2, 3)))[0],
+        new_bilstm([["a"]], config)[0],
+        new_bilstm([["a"]], config, vectors=(["[PAD]", "a"], torch.ones(2, 3)))[0],
     ):
         assert not encoder.words.weight[0].any()
 
@@ -232,7 +233,7 @@ def test_padding_has_no_vector_though_a_file_gives_one(lowercase: bool) -> None:
 def test_only_seen_words_move_and_none_when_frozen(freeze: bool) -> None:
     torch.manual_seed(0)
     given_vectors = (["ann", "zed", "tom"], torch.randn(3, 4))
-    encoder, tokenizer = new_bilstm(["Ann", "met"], replace(TINY, freeze=freeze), vectors=given_vectors)
+    encoder, tokenizer = new_bilstm([["Ann", "met"]], replace(TINY, freeze=freeze), vectors=given_vectors)
     before = rows(encoder, tokenizer, ["ann", "zed", "tom"]).detach().clone()
     optimiser = torch.optim.AdamW(encoder.parameters(), lr=0.1, weight_decay=0.1)
     (encoder(batch_of(["Ann met Zed"], tokenizer)).start ** 3).sum().backward()
@@ -240,6 +241,134 @@ def test_only_seen_words_move_and_none_when_frozen(freeze: bool) -> None:
     moved = (rows(encoder, tokenizer, ["ann", "zed", "tom"]) != before).any(1)
     assert moved.tolist() == [not freeze, False, False]
     assert not encoder.words.weight[0].any()
+
+
+def test_vectors_of_a_file_reach_the_encoder(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text("ann 1 2\nzed 3 4\n", encoding="utf-8")
+    encoder, tokenizer = new_bilstm([["Ann"]], TINY, vectors=read_vectors(path))
+    assert rows(encoder, tokenizer, ["Zed", "Ann"]).tolist() == [[3, 4], [1, 2]]
+
+
+# Pairs of words
+
+ANN = ["Ann", "met", "Bob", "ann", "met", "Oslo", "bob"]
+
+
+def test_each_word_is_paired_with_the_next_and_the_last_with_none() -> None:
+    assert list(pairs_of(["a", "b", "a"])) == [("a", "b"), ("b", "a"), ("a", BOUNDARY)]
+    assert list(pairs_of([])) == []
+
+
+def test_pairs_seen_often_enough_are_known() -> None:
+    encoder, _ = new_bilstm([ANN, ["met", "Ann"], ["Met", "Bob"], ["Bob"]], PAIRED)
+    assert encoder.config.pairs == (("bob", ""), ("ann", "met"), ("met", "bob"))
+    assert encoder.bigrams is not None
+    assert encoder.bigrams.vectors.weight.shape == (5, 6)
+    encoder, _ = new_bilstm([ANN, ["met", "Ann"]], replace(PAIRED, lowercase=False), min_count=1)
+    assert {("Ann", "met"), ("ann", "met"), ("met", "Ann"), ("Ann", "")} < set(encoder.config.pairs)
+    assert ("Ann", "Ann") not in encoder.config.pairs
+    assert new_bilstm([ANN], TINY, min_count=1)[0].config.pairs == ()
+
+
+def pair_vectors(texts: list[str], config: BiLSTMConfig = PAIRED) -> tuple[BiLSTMEncoder, Tensor]:
+    """An encoder that has seen ANN, and what it looks up for the pairs of texts (text, word, size)."""
+    torch.manual_seed(0)
+    encoder, tokenizer = new_bilstm([ANN], config, min_count=1)
+    assert encoder.bigrams is not None
+    return encoder, encoder.bigrams(batch_of(texts, tokenizer))
+
+
+def test_pairs_are_looked_up_by_this_word_and_the_next() -> None:
+    encoder, found = pair_vectors(["ANN met bob", "Oslo Ann", "met"])
+    assert encoder.bigrams is not None
+    weight = encoder.bigrams.vectors.weight
+    row = {pair: number for number, pair in enumerate(encoder.config.pairs, start=2)}
+    boundary = row["bob", ""]
+    expected = [[row["ann", "met"], row["met", "bob"], boundary], [1, 1, 0], [1, 0, 0]]
+    assert torch.equal(found, weight[torch.tensor(expected)])
+    assert not weight[0].any()
+    assert all(weight[1:].any(1))
+
+
+def test_pairs_keep_their_case_where_words_do() -> None:
+    encoder, found = pair_vectors(["Ann met", "ann met", "ANN met"], replace(PAIRED, lowercase=False))
+    assert encoder.bigrams is not None
+    assert not torch.equal(found[0, 0], found[1, 0])
+    assert torch.equal(found[2, 0], encoder.bigrams.vectors.weight[1])
+
+
+def test_a_known_pair_changes_what_the_lstm_reads() -> None:
+    encoder, tokenizer = fresh(PAIRED)
+    batch = batch_of(["the ann", "ann the"], tokenizer)  # WORDS has "the ann" and not "ann the"
+    before = encoder(batch).start
+    assert encoder.bigrams is not None
+    encoder.bigrams.vectors.weight.data[2:] += 1
+    changed = (encoder(batch).start != before).any(2).any(1)
+    assert changed.tolist() == [True, False]
+
+
+def test_dropout_falls_on_pairs_too() -> None:
+    encoder, tokenizer = fresh(replace(PAIRED, dropout=0.5))
+    encoder.train().words.weight.data.zero_()
+    batch = batch_of(TEXTS, tokenizer)
+    assert not torch.equal(encoder(batch).start, encoder(batch).start)
+
+
+def test_the_last_pair_of_a_window_has_no_next_word() -> None:
+    torch.manual_seed(0)
+    encoder, tokenizer = new_bilstm([["Ann", "met", "Bob"] * 3, ["met"]], PAIRED, min_count=1)
+    document = Document("Ann met Bob Ann met Bob")
+    examples = list(make_examples([document], tokenizer, limit=5, overlap=2))
+    assert [example.surfaces[-1] for example in examples] == ["met", "Bob"]
+    assert encoder.bigrams is not None
+    found = encoder.bigrams(collate(examples, special_pieces(tokenizer)))
+    row = {pair: number for number, pair in enumerate(encoder.config.pairs, start=2)}
+    assert torch.equal(found[0, 4], encoder.bigrams.vectors.weight[row["met", BOUNDARY]])
+    assert torch.equal(found[0, 1], encoder.bigrams.vectors.weight[row["met", "bob"]])
+
+
+def test_pairs_are_as_long_as_the_given_vectors_and_learn_though_those_are_frozen() -> None:
+    given_vectors = (["ann", "met"], torch.randn(2, 4))
+    encoder, tokenizer = new_bilstm([ANN], replace(PAIRED, freeze=True), min_count=1, vectors=given_vectors)
+    assert encoder.bigrams is not None
+    assert encoder.bigrams.vectors.weight.shape[1] == 4
+    (encoder(batch_of(["Ann met Bob"], tokenizer)).start ** 3).sum().backward()
+    gradient = encoder.bigrams.vectors.weight.grad
+    assert gradient is not None
+    assert gradient.any()
+    assert encoder.words.weight.grad is None
+
+
+def test_pairs_of_any_characters_are_rebuilt(tmp_path: Path) -> None:
+    words = ["a b", '"', "\\", "\n", "👩‍👩‍👧", "\u2028", "İ", "[PAD]"]
+    torch.manual_seed(0)
+    encoder, tokenizer = new_bilstm([words, words[::-1]], PAIRED, min_count=1)
+    encoder.save_config(tmp_path)
+    config = BiLSTMConfig.read(tmp_path)
+    assert config == encoder.config
+    rebuilt = BiLSTMEncoder(config)
+    rebuilt.load_state_dict(encoder.state_dict())
+    examples = list(make_examples([Document('a İ" 👩‍👩‍👧 [PAD]')], tokenizer, limit=LIMIT, overlap=4))
+    examples.append(replace(examples[0], pieces=[[1]] * 8, shapes=[Shape.lower] * 8, surfaces=tuple(words)))
+    batch = collate(examples, special_pieces(tokenizer))
+    assert torch.equal(rebuilt.eval()(batch).start, encoder.eval()(batch).start)
+
+
+def test_an_encoder_without_pairs_saves_none_and_one_of_before_is_read(tmp_path: Path) -> None:
+    BiLSTMEncoder(TINY).save_config(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["config.json"]
+    assert BiLSTMConfig.read(tmp_path) == TINY
+    before = {"words": 2, "unseen": 0, "size": 6, "hidden": 5, "dropout": 0.0, "lowercase": True, "shapes": True}
+    (tmp_path / "config.json").write_text(json.dumps({**before, "freeze": False}), encoding="utf-8")
+    assert BiLSTMConfig.read(tmp_path) == TINY
+
+
+def test_examples_that_do_not_say_what_their_words_look_like_are_refused() -> None:
+    encoder, tokenizer = fresh(PAIRED)
+    batch = batch_of(["Ann met Bob"], tokenizer)
+    with pytest.raises(ValueError, match="does not say what its words look like"):
+        encoder(batch._replace(examples=[replace(batch.examples[0], surfaces=())]))
 
 
 # The tokenizer
@@ -289,67 +418,3 @@ def test_a_saved_tokenizer_gives_the_same_ids(tmp_path: Path, lowercase: bool) -
     assert align([words], loaded) == align([words], tokenizer)
     assert special_pieces(loaded) == special_pieces(tokenizer)
     assert (len(loaded), loaded.is_fast, loaded.unk_token_id) == (len(tokenizer), True, 1)
-
-
-# The file of vectors
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "the 0.5 -1\n. . . 2 3e-1\n\xa0 0 1\n",
-        "3 2\nthe 0.5 -1\n. . . 2 3e-1\n\xa0 0 1\n",
-        "\ufeffthe 0.5 -1 \r\n. . . 2 3e-1 \r\n\xa0 0 1 \r\n\r\n",
-        "the 0.5 -1\n. . . 2 3e-1\nthe 7 7\n\xa0 0 1",
-    ],
-    ids=["glove", "word2vec", "windows", "duplicate"],
-)
-def test_vectors_are_read(tmp_path: Path, content: str) -> None:
-    words, table = read_vectors(vectors_file(tmp_path, content))
-    assert words == ["the", ". . .", "\xa0"]
-    assert torch.equal(table, torch.tensor([[0.5, -1], [2, 0.3], [0, 1]]))
-
-
-def test_the_first_word_may_have_blanks_too(tmp_path: Path) -> None:
-    words, table = read_vectors(vectors_file(tmp_path, ". . 1 2\n10 3 4\n"))
-    assert (words, table.tolist()) == ([". .", "10"], [[1, 2], [3, 4]])
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("a 1 2\nb 1\n", ":2: a word with 1 numbers, expected 2"),
-        ("a 1 2\nb 1 2 3\n", ":2: a word with 3 numbers, expected 2"),
-        ("a 1 2\n\nb\n", ":3: a word with 0 numbers, expected 2"),
-        ("2 3\na 1 2\n", ":2: a word with 2 numbers, expected 3"),
-        ("a 1 2\nb c 2\n", ":2: 'c' is not a number, expected 2"),
-        ("a 1 x 2\nb 1 2 3\n", ":2: a word with 3 numbers, expected 1"),
-        ("a 1 2\nb 1  2\n", ":2: a word with 1 numbers, expected 2, all apart by one blank"),
-        ("a 1 2\nb  1 2\n", ":2: a word with 2 numbers, expected 2, all apart by one blank"),
-        ("a 1 2\n 1 2\n", ":2: a word with 2 numbers, expected 2, all apart by one blank"),
-        ("a\t1\t2\n", ":1: a word with 0 numbers, expected some"),
-        ("a 1 2\na 1 nan\n", ":2: a number that is not finite"),
-        ("a 1 2\n\nb inf 2\n", ":3: a number that is not finite"),
-        ("a 1 2\nb 1e39 2\n", ":2: a number that is not finite"),
-        ("3 2\na 1 2\nb 1 2\n", ": 2 vectors, expected 3 as line 1 says"),
-        ("", ": 0 vectors, expected some"),
-        (b"a 1 2\n\xff 1 2\n", ":2: byte 6 (0xff) is not UTF-8"),
-    ],
-)
-def test_what_is_wrong_in_a_file_of_vectors_is_said_with_its_line(
-    tmp_path: Path, content: str | bytes, message: str
-) -> None:
-    path = vectors_file(tmp_path, content)
-    with pytest.raises(InputError) as caught:
-        read_vectors(path)
-    assert str(caught.value).startswith(f"{path}{message}")
-
-
-def test_a_file_that_is_not_there_is_an_input_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file"):
-        read_vectors(tmp_path / "none.txt")
-
-
-def test_vectors_of_a_file_reach_the_encoder(tmp_path: Path) -> None:
-    encoder, tokenizer = new_bilstm(["Ann"], TINY, vectors=read_vectors(vectors_file(tmp_path, "ann 1 2\nzed 3 4\n")))
-    assert rows(encoder, tokenizer, ["Zed", "Ann"]).tolist() == [[3, 4], [1, 2]]

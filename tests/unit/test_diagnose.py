@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -124,6 +125,24 @@ def test_f1_over_epochs_is_the_mean_of_the_seeds() -> None:
 def test_runs_on_different_data_are_not_mixed() -> None:
     with pytest.raises(InputError, match="different data: data, other"):
         diagnose.over_epochs([*RUNS, run("uniform", 2, [0.1], [0], name="other")])
+
+
+def test_the_epoch_that_each_set_would_choose_is_scored_on_the_test_set() -> None:
+    def history(dev: list[float], distant: list[float], test: list[float]) -> list[dict[str, Any]]:
+        return [
+            {"step": 10 * number, "epoch": float(number), "f1": a, "others": {"test": {"f1": c}, "far": {"f1": b}}}
+            for number, (a, b, c) in enumerate(zip(dev, distant, test, strict=True), 1)
+        ]
+
+    one = replace(run("span", 0, [0.1], [0]), history=history([0.1, 0.9, 0.5], [0.2, 0.1, 0.9], [0.3, 0.6, 0.4]))
+    two = replace(run("span", 1, [0.1], [0]), history=history([0.9, 0.2, 0.5], [0.9, 0.1, 0.2], [0.5, 0.7, 0.2]))
+    found = diagnose.selection([one, two, run("uniform", 0, [0.1], [0])])
+    assert found.columns == ("method", "runs", "dev", "far", "last epoch", "best on test")
+    assert found.rows == [("span", "2", "55.00", "45.00", "30.00", "65.00")]
+    assert "lose 10.00 F1" in found.finding
+    assert drawn(found)
+    with pytest.raises(InputError, match="distant_dev"):
+        diagnose.selection([run("span", 0, [0.1], [0])])
 
 
 def entries() -> list[dict[str, Any]]:

@@ -211,8 +211,8 @@ def test_settings_that_contradict_each_other_are_refused() -> None:
         (["policy=uniform", "loss=nrces"], 0),
         (["policy=weighted", "loss=gce"], 1),
         (["policy=uniform", "loss=gce"], 0),
-        (["decode.joint=true", "bi_encoder.thresholds=dev"], 1),
-        (["decode.joint=true"], 0),
+        (["model.kind=bi-encoder", "decode.joint=true", "bi_encoder.thresholds=dev"], 1),
+        (["model.kind=bi-encoder", "decode.joint=true"], 0),
         (["policy=weighted", "loss=nrces", "loss.w=wide"], 0),  # an error of its own, when the loss is made
     ],
 )
@@ -259,3 +259,26 @@ def test_a_file_that_is_not_toml_is_told_with_its_name(text: str, tmp_path: Path
     (tmp_path / "r.toml").write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=r"r\.toml: not TOML"):
         toml_values(tmp_path / "r.toml")
+
+
+@pytest.mark.parametrize(
+    ("method", "pairs", "named"),
+    [
+        ("span", ["tagger.angle=true", "bi_encoder.size=3"], ["bi_encoder.size", "tagger.angle"]),
+        (
+            "span",
+            ["lexicon.size=9", "two_step.share=0.2", "decode.joint=true"],
+            ["decode.joint", "lexicon", "two_step"],
+        ),
+        ("crf", ["model.head=pair", "train.known_weight=0.5"], ["model.head", "train.known_weight"]),
+        ("binder", ["model.features=span", "train.known_weight=0.5"], ["model.features", "train.known_weight"]),
+        ("two-step", ["two_step.share=0.2", "tagger.scheme=bio"], []),
+        ("lebert", ["lexicon.size=9"], []),
+        ("binder", ["bi_encoder.size=9", "decode.joint=true", "decode.rank_by=margin"], []),
+        ("softmax", ["train.known_weight=0.5", "two_step.none=0.1"], []),
+    ],
+)
+def test_settings_that_nothing_reads_are_told(method: str, pairs: list[str], named: list[str]) -> None:
+    cautions = recipe_for(method, parse_settings(pairs)).cautions()
+    assert len(cautions) == len(named)
+    assert all(caution.startswith(name) for caution, name in zip(sorted(cautions), named, strict=True))

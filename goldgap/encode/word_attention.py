@@ -1,0 +1,144 @@
+"""BERT+Word: an encoder's vector of each word beside those of the lexicon's entries that contain it, under a BiLSTM."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from goldgap.core.files import read_text
+from goldgap.encode.batch import Batch
+from goldgap.encode.encoder import Encoder, WordVectors
+from goldgap.encode.lexicon import MOST, Lexicon, entry_embedding, give_vectors, lattice
+
+CONFIG = "word_attention.json"
+
+
+@dataclass(frozen=True, slots=True)
+class WordAttentionConfig:
+    """What is rebuilt around the wrapped encoder, but for weights and lexicon.
+
+    size      of an entry's vector
+    hidden    size of the LSTM's state, in each direction
+    most      entries that stand for one word at most
+    dropout   of entries behind their projection, and of what the LSTM reads
+    fold      whether entries are found in any case
+    freeze    entries' vectors stay as they are, those that started at random too
+    """
+
+    size: int = 200
+    hidden: int = 300
+    most: int = MOST
+    dropout: float = 0.5
+    fold: bool = False
+    freeze: bool = False
+
+    @classmethod
+    def read(cls, folder: Path) -> WordAttentionConfig:
+        return cls(**json.loads(read_text(folder / CONFIG)))
+
+
+class EntryAttention(nn.Module):
+    """Vectors of a lexicon's entries, weighed by how well they fit the state that they belong to (LEBERT, 2021).
+
+    dimension   of a state
+    entries     of the lexicon
+    size        of an entry's vector
+    """
+
+    def __init__(self, dimension: int, entries: int, size: int, *, dropout: float, freeze: bool) -> None:
+        super().__init__()
+        self.entries = entry_embedding(entries, size, freeze=freeze)
+        self.inner = nn.Linear(size, dimension)
+        self.outer = nn.Linear(dimension, dimension)
+        self.bilinear = nn.Parameter(torch.randn(dimension, dimension) * 0.02)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, states: Tensor, ids: Tensor) -> Tensor:
+        """(batch, item, dimension), (batch, item, most) -> (batch, item, dimension), 0 where all ids are 0"""
+        distinct, place = torch.unique(ids, return_inverse=True)
+        projected = self.outer(torch.tanh(self.inner(self.entries(distinct))))  # (distinct, dimension)
+        vectors = self.dropout(projected[place])  # (batch, item, most, dimension)
+        scores = torch.einsum("bid,bimd->bim", states @ self.bilinear, vectors)
+        scores = scores.masked_fill(ids == 0, torch.finfo(scores.dtype).min)
+        weights = torch.softmax(scores, -1) * (ids > 0)
+        return torch.einsum("bim,bimd->bid", weights, vectors)
+
+
+class WordAttentionEncoder(nn.Module):
+    """A BiLSTM over [h; z]: h an encoder's vector of a word, z the attention over the entries that contain it.
+
+    h is the mean of what the encoder gives for the start and for the end of a span: they differ for words of several
+    pieces alone. The vector for the whole text is the mean over words, 0 without any, as the encoder's own has another
+    size.
+    """
+
+    def __init__(self, encoder: Encoder, lexicon: Lexicon, config: WordAttentionConfig) -> None:
+        super().__init__()
+        self.encoder, self.lexicon, self.config = encoder, lexicon, config
+        self.dimension = 2 * config.hidden
+        inner = encoder.dimension
+        self.attention = EntryAttention(inner, len(lexicon), config.size, dropout=config.dropout, freeze=config.freeze)
+        self.dropout = nn.Dropout(config.dropout)
+        self.lstm = nn.LSTM(2 * inner, config.hidden, batch_first=True, bidirectional=True)
+
+    @classmethod
+    def read(cls, folder: Path, encoder: Encoder) -> WordAttentionEncoder:
+        """What `save_config` wrote, around the same encoder, still without its weights."""
+        config = WordAttentionConfig.read(folder)
+        return cls(encoder, Lexicon.read(folder, fold=config.fold), config)
+
+    def pretrained(self) -> list[nn.Parameter]:
+        return self.encoder.pretrained()
+
+    def piece_limit(self, tokenizer: Any) -> int:
+        return self.encoder.piece_limit(tokenizer)
+
+    def save_config(self, folder: Path) -> None:
+        self.encoder.save_config(folder)
+        (folder / CONFIG).write_text(json.dumps(asdict(self.config)) + "\n", encoding="utf-8")
+        self.lexicon.save(folder)
+
+    def forward(self, batch: Batch) -> WordVectors:
+        count, width = batch.first.shape
+        if count == 0 or width == 0:
+            nothing = self.attention.bilinear.new_zeros(count, width, self.dimension)
+            return WordVectors(nothing, nothing, nothing.new_zeros(count, self.dimension))
+        inner = self.encoder(batch)
+        states = (inner.start + inner.end) / 2  # (batch, word, inner dimension)
+        found = lattice(batch.examples, self.lexicon, self.config.most)
+        entries = self.attention(states, found.ids.to(states.device))
+        read = self._read(self.dropout(torch.cat([states, entries], -1)), batch.words)  # (batch, word, dimension)
+        whole = read.sum(1) / batch.words.clamp(min=1).unsqueeze(-1)
+        return WordVectors(read, read, whole)
+
+    def _read(self, vectors: Tensor, words: Tensor) -> Tensor:
+        """What the LSTM makes of vectors, 0 in the padding.  (batch, word, size) -> (batch, word, dimension)"""
+        lengths = words.clamp(min=1).cpu()  # an example without words cannot be packed: one padding is read
+        packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
+        states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=vectors.shape[1])
+        return states * (words > 0).to(states)[:, None, None]
+
+
+def new_word_attention(
+    encoder: Encoder,
+    lexicon: Lexicon,
+    config: WordAttentionConfig,
+    *,
+    word_vectors: tuple[list[str], Tensor] | None = None,
+) -> WordAttentionEncoder:
+    """A fresh one around an encoder; what follows from the lexicon and from given vectors takes `config`'s place.
+
+    word_vectors   words, of which those in the lexicon count, and their vectors (word, size)
+    """
+    config = replace(config, fold=lexicon.fold)
+    if word_vectors is None:
+        return WordAttentionEncoder(encoder, lexicon, config)
+    made = WordAttentionEncoder(encoder, lexicon, replace(config, size=word_vectors[1].shape[1]))
+    give_vectors(made.attention.entries, lexicon, *word_vectors)
+    return made

@@ -1,0 +1,215 @@
+"""The two-step method (002): a short exploratory training finds what looks like missing annotations, which a second
+training from the same beginning leaves out."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from goldgap.core.corpus import Corpus
+from goldgap.core.document import Document
+from goldgap.core.files import commit_directory, read_text, verify_directory
+from goldgap.core.notes import Notes
+from goldgap.core.progress import Progress
+from goldgap.corpus.words import words_of
+from goldgap.encode.batch import batch_order
+from goldgap.models.chain import Chain
+from goldgap.models.model import Model
+from goldgap.models.predict import BATCH_SIZE, TOKEN_BUDGET
+from goldgap.models.span import SpanScores
+from goldgap.models.tagger import Tagger
+from goldgap.train.checkpoint import claim_work, run_identity
+from goldgap.train.data import LeftOut, TrainingSet, describe, prepare, split
+from goldgap.train.loop import Observer, Seen, Trained, train
+from goldgap.train.recipe import Recipe, TwoStepSettings
+
+EXPLORE, LEFT_OUT, CELLS = "explore", "left_out", "cells.json"
+_LEARNED = {"dynamic": "dynamic", "global": "global", "dev": "dynamic"}
+"""Thresholds of the exploratory training, which has no dev set."""
+Kind = Literal["annotated elsewhere", "near an annotation", "other"]
+
+
+class Doubt(NamedTuple):
+    """A cell that may be a missing annotation: the smaller the value, the more it looks like one.
+
+    widths   cells of each word
+    """
+
+    example: int
+    cell: int
+    widths: int
+    value: float
+
+
+def train_in_two_steps(
+    recipe: Recipe,
+    corpus: Corpus,
+    dev: Corpus | None = None,
+    *,
+    work: Path | None = None,
+    observe: Observer = lambda _: None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Trained:
+    """As `goldgap.train.loop.train`, with the exploratory training before; killed at any instant, it goes on."""
+    parts = split(recipe, corpus, dev, Notes())
+    identity = run_identity(recipe, describe(parts))
+    if work is not None:
+        claim_work(work, identity)
+    kept = None if work is None else work / LEFT_OUT
+    if kept is not None and kept.exists():
+        verify_directory(kept)
+        found = [Doubt(*one) for one in json.loads(read_text(kept / CELLS))]
+    else:
+        found = _explored(recipe, parts.train, None if work is None else work / EXPLORE, observe, stopped)
+        if kept is not None:
+            with commit_directory(kept) as place:
+                (place / CELLS).write_text(json.dumps(found), encoding="utf-8")
+    if work is not None:
+        shutil.rmtree(work / EXPLORE, ignore_errors=True)
+
+    def watch(seen: Seen) -> None:
+        observe(seen._replace(left_out=None))  # the first training has told it
+
+    run = train(recipe, corpus, dev, work=work, observe=watch, stopped=stopped, left_out=by_example(found))
+    run.left_out = [one._asdict() for one in listed(found, run.model, parts.train)]
+    return run
+
+
+def _explored(
+    recipe: Recipe, corpus: Corpus, work: Path | None, observe: Observer, stopped: Callable[[], bool]
+) -> list[Doubt]:
+    settings = recipe.two_step
+    options = recipe.train.model_copy(update={"epochs": settings.explore, "patience": 0})
+    own = recipe.bi_encoder.model_copy(update={"thresholds": _LEARNED[recipe.bi_encoder.thresholds]})
+    first = recipe.model_copy(
+        update={"select_on": "none", "train": options, "bi_encoder": own, "two_step": TwoStepSettings()}
+    )
+    if work is not None:
+        work.mkdir(parents=True, exist_ok=True)
+
+    def watch(seen: Seen) -> None:
+        observe(Seen(seen.progress, seen.taken, passed_over=seen.passed_over, left_out=seen.left_out))
+
+    run = train(first, corpus, None, work=work, observe=watch, stopped=stopped)
+    every = run.recipe.bi_encoder.model_copy(update={"drop_empty": False})  # doubtful cells are numbered among all
+    data = prepare(run.model, corpus, run.recipe.model_copy(update={"bi_encoder": every}), Notes())
+    chosen, cells = doubtful(doubts(run.model, data, settings.statistic), settings.share)
+    what = "words" if isinstance(run.model, Tagger) else "spans"
+    told = f"{len(chosen):,} of {cells:,} unannotated {what} are left out, those that look most like entities"
+    observe(Seen(Progress(0, recipe.train.epochs, 0, 0), None, told=told))
+    return chosen
+
+
+def doubts(model: Model, data: TrainingSet, statistic: str) -> list[Doubt]:
+    """The value of every unknown cell, in order of the examples."""
+    found: list[list[Doubt]] = [[] for _ in data.examples]
+    lengths = [example.length for example in data.examples]
+    was_training = model.training
+    model.eval()
+    for indices in batch_order(lengths, batch_size=BATCH_SIZE, token_budget=TOKEN_BUDGET, seed=0, epoch=None):
+        batch = model.batch([data.examples[index] for index in indices])
+        with torch.no_grad():
+            scores: SpanScores = model(batch)
+        values = statistic_of(scores, batch.words, statistic)
+        for row, index in enumerate(indices):
+            grid = data.states[index]
+            words, widths = grid.labels.shape
+            own = values[row].view(batch.first.shape[1], -1)[:words, :widths].flatten()  # without padding
+            cells = grid.open_cells()
+            pairs = zip(cells.tolist(), own[cells].tolist(), strict=True)
+            found[index] = [Doubt(index, cell, widths, value) for cell, value in pairs]
+    model.train(was_training)
+    return [one for own in found for one in own]
+
+
+def statistic_of(scores: SpanScores, words: Tensor, statistic: str) -> Tensor:
+    """How sure it is that a cell is O.  -> (batch, cell)
+
+    The scores of spans are centred: all of a span's scores could be moved together without changing anything.
+    """
+    logits = scores.logits.float()
+    if statistic == "marginal":
+        assert isinstance(scores.chain, Chain), "a recipe pairs this statistic with a tagger"
+        return scores.chain.log_marginals(logits, words)[..., 0]
+    if statistic == "o-margin":
+        return logits[..., 0] - logits[..., 1:].amax(-1)
+    return logits[..., 0] if scores.chain is not None else logits[..., 0] - logits.mean(-1)
+
+
+def doubtful(values: Sequence[Doubt], share: float) -> tuple[list[Doubt], int]:
+    """The smallest of all values, ties by place, and how many values there were."""
+    count = math.ceil(round(share * len(values), 9))
+    return sorted(values, key=lambda one: (one.value, one.example, one.cell))[:count], len(values)
+
+
+def by_example(found: Iterable[Doubt]) -> LeftOut:
+    """The cells to leave out, by example."""
+    cells: dict[int, list[int]] = {}
+    for one in found:
+        cells.setdefault(one.example, []).append(one.cell)
+    return cells
+
+
+class Suspicious(NamedTuple):
+    """Neighbouring words that were left out, or a span: for people to read.
+
+    kind   the same words are annotated elsewhere; they touch an annotation, or share a word with one; or neither
+    """
+
+    kind: Kind
+    surface: str
+    document: str
+    start: int
+    end: int
+    value: float
+
+
+def listed(found: Sequence[Doubt], model: Model, corpus: Corpus) -> list[Suspicious]:
+    """What was left out, in the order of kinds and values."""
+    surfaces = {document.surface(entity) for document in corpus for entity in document.entities}
+    parts = {word for surface in surfaces for word in surface.split()}
+    examples = model.examples(corpus.documents)
+    places: dict[tuple[int, int, int], float] = {}
+    for index, own in groupby(sorted(found), key=lambda one: one.example):
+        example = examples[index]
+        for first, end, value in _spans(list(own), neighbours=isinstance(model, Tagger)):
+            place = (example.document, example.words[first][0], example.words[end - 1][1])
+            places[place] = min(value, places.get(place, math.inf))
+    made = []
+    for (number, start, end), value in places.items():
+        document = corpus[number]
+        surface = document.text[start:end]
+        kind = _kind(document, start, end, surface, surfaces, parts)
+        made.append(Suspicious(kind, surface, document.id, start, end, value))
+    order: tuple[Kind, ...] = ("annotated elsewhere", "near an annotation", "other")
+    return sorted(made, key=lambda one: (order.index(one.kind), one.value, one.document, one.start, one.end))
+
+
+def _spans(own: list[Doubt], *, neighbours: bool) -> Iterator[tuple[int, int, float]]:
+    """Words first..end-1 of each cell and its value; neighbouring words as one, with the smallest of their values."""
+    if not neighbours:
+        for one in own:
+            first, extra = divmod(one.cell, one.widths)
+            yield first, first + extra + 1, one.value
+        return
+    for _, run in groupby(enumerate(own), key=lambda pair: pair[1].cell - pair[0]):
+        members = [one for _, one in run]
+        yield members[0].cell, members[-1].cell + 1, min(one.value for one in members)
+
+
+def _kind(document: Document, start: int, end: int, surface: str, surfaces: set[str], parts: set[str]) -> Kind:
+    if surface in surfaces:
+        return "annotated elsewhere"
+    words = words_of(document)
+    beside = [(a, b) for a, b in words if b <= start][-1:] + [(a, b) for a, b in words if a >= end][:1]
+    reach = (min([start, *(a for a, _ in beside)]), max([end, *(b for _, b in beside)]))
+    touches = any(entity.start < reach[1] and reach[0] < entity.end for entity in document.entities)
+    return "near an annotation" if touches or not parts.isdisjoint(surface.split()) else "other"

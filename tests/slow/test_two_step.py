@@ -1,0 +1,151 @@
+"""The two-step method, from the exploratory training to the list of what was left out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from goldgap import Corpus, Recognizer
+from goldgap.compare.detection import (
+    SHARES,
+    Value,
+    detection,
+    explored,
+    picked,
+    scores_of_outside,
+    with_and_without_angle,
+)
+from goldgap.core.errors import ConfigError, InputError
+from goldgap.core.notes import Notes
+from goldgap.distant.mask import mask
+from goldgap.evaluate.scores import evaluate
+from goldgap.train.build import build
+from goldgap.train.data import prepare
+from goldgap.train.recipe import Recipe, recipe_for
+from goldgap.train.two_step import Suspicious, doubts
+from tests.command import Run
+from tests.slow.test_training import corpus, settings
+
+pytestmark = pytest.mark.slow
+
+
+def many() -> Corpus:
+    """Every sentence several times; of one of them an annotation is missing."""
+    documents = [document.replace(id=f"{part}-{document.id}") for part in range(4) for document in corpus(False)]
+    first = documents[0]
+    return Corpus([first.replace(entities=first.entities[1:], dropped=first.entities[:1]), *documents[1:]])
+
+
+def recipe(encoder: Path, method: str = "two-step", **changes: Any) -> Recipe:
+    return recipe_for(method, settings(encoder, epochs=12), changes)
+
+
+@pytest.mark.parametrize("method", ["two-step", "span"])
+def test_what_is_missing_is_left_out_and_listed(method: str, tiny_encoder: Path, tmp_path: Path) -> None:
+    steps = {"explore": 12, "share": 0.03 if method == "two-step" else 0.01}
+    model = Recognizer.train(many(), corpus(), recipe=recipe(tiny_encoder, method, two_step=steps))
+    places = [(one["kind"], one["surface"], one["document"]) for one in model.left_out]
+    assert ("annotated elsewhere", "Ann", "0-1") in places
+    assert len(places) < 12
+    found = evaluate(corpus(), Corpus(model.predict(corpus())), samples=0).strict.micro
+    assert found.f1 > 0.9
+    model.save(tmp_path / "model")
+    lines = (tmp_path / "model" / "left_out.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == model.left_out
+    assert set(model.left_out[0]) == set(Suspicious._fields)
+
+
+def test_nothing_is_learned_from_what_is_left_out(tiny_encoder: Path) -> None:
+    one = recipe(tiny_encoder)
+    model, data = build(one, many()), many()
+    whole, without = (prepare(model, data, one, Notes(), left_out) for left_out in ({}, {0: [1, 2], 3: [0]}))
+    assert whole.states[0].open_cells().tolist() == [0, 1, 2, 4]
+    assert without.states[0].open_cells().tolist() == [0, 4]
+    assert torch.equal(whole.states[0].labels, without.states[0].labels)
+    assert whole.states[3].open_cells().tolist() == [1, 2]
+
+
+def test_every_unknown_word_has_a_value(tiny_encoder: Path) -> None:
+    one = recipe(tiny_encoder)
+    model = build(one, many())
+    data = prepare(model, many(), one, Notes())
+    values = doubts(model, data, "o-value")
+    assert [(one.example, one.cell) for one in values] == [
+        (index, cell) for index, states in enumerate(data.states) for cell in states.open_cells().tolist()
+    ]
+    example = data.examples[5]
+    with torch.no_grad():
+        alone = model.eval()(model.batch([example])).logits[0, :, 0]
+    own = {one.cell: one.value for one in values if one.example == 5}
+    assert own == pytest.approx({cell: float(alone[cell]) for cell in own}, abs=1e-5)
+
+
+def test_values_of_spans_are_those_of_their_cells_whatever_the_padding(tiny_encoder: Path) -> None:
+    one = recipe(tiny_encoder, "span")
+    model = build(one, many())
+    data = prepare(model, many(), one, Notes())
+    values = {(one.example, one.cell): one.value for one in doubts(model, data, "o-margin")}
+    for index in (0, 1):
+        with torch.no_grad():
+            alone = model.eval()(model.batch([data.examples[index]])).logits[0]
+        for cell in data.states[index].open_cells().tolist():
+            expected = float(alone[cell, 0] - alone[cell, 1:].max())
+            assert values[index, cell] == pytest.approx(expected, abs=1e-5)
+
+
+def test_masked_annotations_are_found_by_an_exploratory_training(tiny_encoder: Path) -> None:
+    masked = mask(Corpus([d.replace(id=f"{part}-{d.id}") for part in range(8) for d in corpus(False)]), 0.3, seed=0)
+    runs = with_and_without_angle(recipe(tiny_encoder), masked, 6)
+    assert set(runs) == {"by angle", "plain"}
+    last = picked(runs["by angle"][-1])
+    chance = sum(one.masked for one in runs["by angle"][-1]) / len(runs["by angle"][-1])
+    assert last[0][1] > 2 * chance
+    assert len(runs["plain"]) == 6
+    curves = scores_of_outside(runs)
+    assert len(curves.rows) == 12
+    assert len(curves.series) == 4
+    shown = detection(runs)
+    assert len(shown.rows) == 2 * len(SHARES)
+    with pytest.raises(InputError, match="goldgap mask"):
+        explored(recipe(tiny_encoder), corpus(), 1)
+
+
+def test_precision_and_recall_of_what_is_picked() -> None:
+    values = [Value(float(number), number in (0, 1, 3, 60)) for number in range(100)]
+    rows = {share: (precision, recall) for share, precision, recall in picked(values)}
+    assert rows[0.01] == (1.0, 0.25)
+    assert rows[0.05] == (3 / 5, 0.75)
+    assert rows[0.2] == (3 / 20, 0.75)
+
+
+def test_both_are_drawn_by_a_command(run: Run, tiny_encoder: Path) -> None:
+    mask(many(), 0.3, seed=0).write("masked.jsonl")
+    small = ("--set", f"encoder.name={tiny_encoder}", "--set", "train.head_rate=0.005")
+    for what in ("doubts", "detection"):
+        done = run("diagnose", what, "masked.jsonl", *small, "--epochs", "2", "-o", f"{what}.svg")
+        assert (done.status, done.err) == (0, "")
+        assert Path(f"{what}.svg").read_text(encoding="utf-8").startswith("<svg")
+    refused = run("diagnose", "doubts", "masked.jsonl", "--method", "span")
+    assert (refused.status, "expected a tagger" in refused.err) == (2, True)
+
+
+def test_a_first_step_of_another_run_is_not_gone_on_from(tiny_encoder: Path, tmp_path: Path) -> None:
+    class Enough(Exception):  # noqa: N818
+        """The second training has begun."""
+
+    def stop(seen: Any) -> None:
+        if seen.metrics is not None:
+            raise Enough
+
+    work = tmp_path / "work"
+    work.mkdir()
+    with pytest.raises(Enough):
+        Recognizer.train(many(), corpus(), recipe=recipe(tiny_encoder), work=work, observe=stop)
+    assert (work / "left_out").is_dir()
+    assert not (work / "explore").exists()
+    with pytest.raises(ConfigError, match=r"two_step\.share"):
+        Recognizer.train(many(), corpus(), recipe=recipe(tiny_encoder, two_step={"share": 0.2}), work=work)
