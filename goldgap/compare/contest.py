@@ -142,9 +142,9 @@ def compare(
             given = condition.at(seed)
             for name, choices in tried.items():
                 for settings, one in choices:
-                    recipe = one.recipe(seed)
-                    step = Step(next(number), total, given.name, name, seed, store.path(given, recipe).exists())
+                    recipe, position = one.recipe(seed), next(number)
                     try:
+                        step = Step(position, total, given.name, name, seed, store.path(given, recipe).exists())
                         with watch(step, recipe, given) as observe:
                             run = store.get(given, recipe, observe=observe, stopped=stopped)
                     except Stopped:

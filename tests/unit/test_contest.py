@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import statistics
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +199,19 @@ def test_a_method_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatc
     assert [failure["why"] for failure in result["weighted"]["failed"]] == ["out of memory"] * 3
     assert "f1" not in result["weighted"]
     assert result["top-neg"]["against"]["verdict"] == "worse"
+
+
+def test_a_mask_that_leaves_no_entity_fails_there_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(monkeypatch, lambda _, recipe: QUALITY[recipe.method])
+    one = replace(contest("span", "uniform"), drops=(0.0, 1.0))
+    result = compare(one, data(), Runs(tmp_path))
+    assert all("f1" in row for row in result["conditions"][0]["contenders"])
+    assert all(
+        "no entity" in failure["why"] for row in result["conditions"][1]["contenders"] for failure in row["failed"]
+    )
+    assert [len(row["failed"]) for row in result["conditions"][1]["contenders"]] == [3, 3]
 
 
 def test_if_all_fail_nothing_is_recommended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
