@@ -38,7 +38,7 @@ def save_tiny_encoder(folder: Path, *, positions: int = 64, mask: bool = False) 
     model = BertModel(config, add_pooling_layer=False)  # type: ignore[no-untyped-call]
     model.save_pretrained(folder)
     fast.save_pretrained(folder)
-    lexicon_in(folder).write_text("\n".join(["Ann", "Acme works", "Oslo", "in Paris"]) + "\n", encoding="utf-8")
+    lexicon_in(folder).write_text("\n".join(["Ann", "Ann Lee", "Oslo", "in Paris", "Paris"]) + "\n", encoding="utf-8")
     return folder
 
 
