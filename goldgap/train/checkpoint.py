@@ -118,7 +118,7 @@ def claim_work(folder: Path, identity: Mapping[str, Any]) -> None:
         except ValueError:
             raise IntegrityError("not what a run wrote; remove this folder to start anew", path=path) from None
         same_run(theirs, identity, folder)
-    else:
+    elif not any(folder.glob("step-*")):  # a checkpoint says itself whose it is
         with write_atomic(path) as handle:
             json.dump(identity, handle)
 

@@ -11,6 +11,7 @@ import pytest
 from goldgap import Corpus, Document, Entity, Recognizer, Rejected
 from goldgap.corpus.words import words_of
 from goldgap.evaluate.scores import evaluate
+from goldgap.train.recipe import recipe_for
 from tests.slow.test_training import corpus, settings
 
 pytestmark = pytest.mark.slow
@@ -77,7 +78,7 @@ def test_odd_documents_train_predict_save_and_load(
     data = Corpus(documents)
     options = settings(tiny_encoder, epochs=2, batch_size=2)
     chosen: dict[str, Any] = {name: {**options.get(name, {}), **kind.get(name, {})} for name in {**options, **kind}}
-    model = Recognizer.train(data, data, **chosen)
+    model = Recognizer.train(data, data, recipe=recipe_for("uniform", chosen))
     assert all(math.isfinite(entry["loss"]) for entry in model.metrics)
     found = list(model.predict(data))
     assert [document.text for document in found] == [document.text for document in data]

@@ -12,7 +12,7 @@ from goldgap.core.errors import CorpusError
 from goldgap.distant.mask import mask
 from goldgap.train.loop import Stopped
 from goldgap.train.recipe import Recipe, recipe_for
-from tests.slow.test_training import corpus, settings
+from tests.slow.test_training import corpus, settings, settings_of
 
 pytestmark = pytest.mark.slow
 
@@ -107,7 +107,7 @@ def test_spans_in_long_documents_are_scored_where_prediction_scores_them(tiny_en
 
 
 def test_a_tagger_is_asked_whether_all_words_of_a_span_are_outside(tiny_encoder: Path) -> None:
-    model = Recognizer.train(corpus(), corpus(), method="crf", **settings(tiny_encoder))
+    model = Recognizer.train(corpus(), corpus(), method="crf", **settings_of("crf", tiny_encoder))
     text = " ".join(document.text for document in corpus()) + " "
     (long,) = model.predict([Document(text * 30)])
     assert len(long.entities) > 100
