@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from operator import attrgetter
-from pathlib import Path
 from threading import get_ident
 from typing import Any
 
@@ -13,14 +11,12 @@ import torch
 from torch import Tensor, nn
 
 from goldgap.core.errors import ConfigError
-from goldgap.core.files import read_text
 from goldgap.encode.batch import Batch
 from goldgap.encode.encoder import WordVectors
-from goldgap.encode.lexicon import MOST, Lexicon, give_vectors, lattice
+from goldgap.encode.lexicon import MOST, Lexicon, lattice
 from goldgap.encode.transformer import TransformerEncoder
-from goldgap.encode.word_attention import EntryAttention
+from goldgap.encode.word_attention import AroundEncoder, EntryAttention
 
-CONFIG = "adapter.json"
 _LAYERS = ("encoder.layer", "transformer.layer", "encoder.layers", "layers")
 """Where encoders keep the list of their layers: BERT and most, DistilBERT, BART-like ones, ModernBERT."""
 
@@ -44,18 +40,16 @@ class AdapterConfig:
     fold: bool = False
     freeze: bool = False
 
-    @classmethod
-    def read(cls, folder: Path) -> AdapterConfig:
-        return cls(**json.loads(read_text(folder / CONFIG)))
 
-
-class AdapterEncoder(nn.Module):
+class AdapterEncoder(AroundEncoder):
     """A transformer that reads, behind one layer, LayerNorm(h + z): z the attention over entries that contain a word.
 
     Each piece of a word gets the word's entries. Special pieces, padding and words that no entry contains have z = 0
     and are normalised as all others are, so that the next layer sees one kind of input. Outside of `forward` the
     wrapped model is as it was.
     """
+
+    CONFIG, FILE = AdapterConfig, "adapter.json"
 
     def __init__(self, encoder: TransformerEncoder, lexicon: Lexicon, config: AdapterConfig) -> None:
         super().__init__()
@@ -67,23 +61,6 @@ class AdapterEncoder(nn.Module):
         )
         self.dropout = nn.Dropout(config.dropout)
         self.norm = nn.LayerNorm(self.dimension)
-
-    @classmethod
-    def read(cls, folder: Path, encoder: TransformerEncoder) -> AdapterEncoder:
-        """What `save_config` wrote, around the same encoder, still without its weights."""
-        config = AdapterConfig.read(folder)
-        return cls(encoder, Lexicon.read(folder, fold=config.fold), config)
-
-    def pretrained(self) -> list[nn.Parameter]:
-        return self.encoder.pretrained()
-
-    def piece_limit(self, tokenizer: Any) -> int:
-        return self.encoder.piece_limit(tokenizer)
-
-    def save_config(self, folder: Path) -> None:
-        self.encoder.save_config(folder)
-        (folder / CONFIG).write_text(json.dumps(asdict(self.config)) + "\n", encoding="utf-8")
-        self.lexicon.save(folder)
 
     def forward(self, batch: Batch) -> WordVectors:
         found = lattice(batch.examples, self.lexicon, self.config.most)
@@ -135,22 +112,3 @@ def at_pieces(ids: Tensor, batch: Batch) -> Tensor:
     owner = (covers * number[:, None]).sum(1)  # (batch, piece): the number of its word, 0 of none
     ids = torch.cat([ids.new_zeros(len(ids), 1, ids.shape[2]), ids], 1)
     return ids.gather(1, owner.unsqueeze(-1).expand(-1, -1, ids.shape[2]))
-
-
-def new_adapter(
-    encoder: TransformerEncoder,
-    lexicon: Lexicon,
-    config: AdapterConfig,
-    *,
-    word_vectors: tuple[list[str], Tensor] | None = None,
-) -> AdapterEncoder:
-    """A fresh one around an encoder; what follows from the lexicon and from given vectors takes `config`'s place.
-
-    word_vectors   words, of which those in the lexicon count, and their vectors (word, size)
-    """
-    config = replace(config, fold=lexicon.fold)
-    if word_vectors is None:
-        return AdapterEncoder(encoder, lexicon, config)
-    made = AdapterEncoder(encoder, lexicon, replace(config, size=word_vectors[1].shape[1]))
-    give_vectors(made.attention.entries, lexicon, *word_vectors)
-    return made

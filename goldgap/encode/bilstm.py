@@ -110,7 +110,7 @@ class BiLSTMEncoder(nn.Module):
         if count == 0 or width == 0:
             nothing = self.norm.weight.new_zeros(count, width, self.dimension)
             return WordVectors(nothing, nothing, nothing.new_zeros(count, self.dimension))
-        vectors = self._look_up(batch.pieces)  # (batch, word, size)
+        vectors = look_up(self.words, self.unseen, batch.pieces)  # (batch, word, size)
         if self.bigrams is not None:
             vectors = torch.cat([vectors, self.bigrams(batch)], dim=-1)  # (batch, word, 2 size)
         lengths = batch.words.clamp(min=1).cpu()  # an example without words cannot be packed: one padding is read
@@ -123,13 +123,13 @@ class BiLSTMEncoder(nn.Module):
             states = states + self.shapes(batch.shapes)
         return WordVectors(states, states, whole)
 
-    def _look_up(self, ids: Tensor) -> Tensor:
-        """(batch, word) -> (batch, word, size)"""
-        trained = ids < self.config.words
-        vectors: Tensor = self.words(ids.where(trained, 0))
-        if self.unseen is None:
-            return vectors
-        return vectors.where(trained[..., None], self.unseen[(ids - self.config.words).clamp(min=0)])
+
+def look_up(trained: nn.Embedding, unseen: Tensor | None, ids: Tensor) -> Tensor:
+    """Vectors of words; those behind the trained ones are given and stay.  (batch, word) -> (batch, word, size)"""
+    count = trained.num_embeddings
+    is_trained = ids < count
+    vectors: Tensor = trained(ids.where(is_trained, 0))
+    return vectors if unseen is None else vectors.where(is_trained[..., None], unseen[(ids - count).clamp(min=0)])
 
 
 class Bigrams(nn.Module):

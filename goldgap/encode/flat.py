@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from goldgap.core.errors import ConfigError
 from goldgap.core.files import read_text
 from goldgap.encode.batch import Batch
-from goldgap.encode.bilstm import BiLSTMConfig, new_bilstm
+from goldgap.encode.bilstm import BiLSTMConfig, look_up, new_bilstm
 from goldgap.encode.encoder import WordVectors, shape_embedding
 from goldgap.encode.lexicon import Lexicon, entry_embedding, flat_lattice, give_vectors
 
@@ -120,7 +120,7 @@ class FlatEncoder(nn.Module):
         entries, heads, tails, mask = (column.to(batch.pieces.device) for column in found)
         items = torch.cat(
             [
-                self.from_words(self.dropout(self._look_up(batch.pieces))),
+                self.from_words(self.dropout(look_up(self.words, self.unseen, batch.pieces))),
                 self.from_entries(self.dropout(self.entries(entries))),
             ],
             1,
@@ -134,14 +134,6 @@ class FlatEncoder(nn.Module):
         if self.shapes is not None:
             states = states + self.shapes(batch.shapes)
         return WordVectors(states, states, whole)
-
-    def _look_up(self, ids: Tensor) -> Tensor:
-        """(batch, word) -> (batch, word, size)"""
-        trained = ids < self.config.words
-        vectors: Tensor = self.words(ids.where(trained, 0))
-        if self.unseen is None:
-            return vectors
-        return vectors.where(trained[..., None], self.unseen[(ids - self.config.words).clamp(min=0)])
 
 
 class RelativePositions(nn.Module):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,8 @@ from goldgap.encode.batch import Batch
 from goldgap.encode.encoder import Encoder, WordVectors
 from goldgap.encode.lexicon import MOST, Lexicon, entry_embedding, give_vectors, lattice
 
-CONFIG = "word_attention.json"
+Vectors = tuple[list[str], Tensor]
+"""Words and their vectors (word, size)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +38,6 @@ class WordAttentionConfig:
     dropout: float = 0.5
     fold: bool = False
     freeze: bool = False
-
-    @classmethod
-    def read(cls, folder: Path) -> WordAttentionConfig:
-        return cls(**json.loads(read_text(folder / CONFIG)))
 
 
 class EntryAttention(nn.Module):
@@ -70,13 +67,60 @@ class EntryAttention(nn.Module):
         return torch.einsum("bim,bimd->bid", weights, vectors)
 
 
-class WordAttentionEncoder(nn.Module):
+class AroundEncoder(nn.Module):
+    """What encoders that add a lexicon to another one have in common.
+
+    CONFIG, FILE   the type of their settings, and where these are saved
+    """
+
+    CONFIG: ClassVar[type]
+    FILE: ClassVar[str]
+
+    encoder: Any
+    lexicon: Lexicon
+    config: Any
+    attention: EntryAttention
+
+    @classmethod
+    def new(cls, encoder: Encoder, lexicon: Lexicon, config: Any, *, word_vectors: Vectors | None = None) -> Self:
+        """A fresh one around an encoder; what follows from the lexicon and from given vectors takes `config`'s place.
+
+        word_vectors   words, of which those in the lexicon count, and their vectors (word, size)
+        """
+        size = config.size if word_vectors is None else word_vectors[1].shape[1]
+        made = cls(encoder, lexicon, replace(config, fold=lexicon.fold, size=size))
+        if word_vectors is not None:
+            give_vectors(made.attention.entries, lexicon, *word_vectors)
+        return made
+
+    @classmethod
+    def read(cls, folder: Path, encoder: Encoder) -> Self:
+        """What `save_config` wrote, around the same encoder, still without its weights."""
+        config = cls.CONFIG(**json.loads(read_text(folder / cls.FILE)))
+        return cls(encoder, Lexicon.read(folder, fold=config.fold), config)
+
+    def pretrained(self) -> list[nn.Parameter]:
+        found: list[nn.Parameter] = self.encoder.pretrained()
+        return found
+
+    def piece_limit(self, tokenizer: Any) -> int:
+        return int(self.encoder.piece_limit(tokenizer))
+
+    def save_config(self, folder: Path) -> None:
+        self.encoder.save_config(folder)
+        (folder / self.FILE).write_text(json.dumps(asdict(self.config)) + "\n", encoding="utf-8")
+        self.lexicon.save(folder)
+
+
+class WordAttentionEncoder(AroundEncoder):
     """A BiLSTM over [h; z]: h an encoder's vector of a word, z the attention over the entries that contain it.
 
     h is the mean of what the encoder gives for the start and for the end of a span: they differ for words of several
     pieces alone. The vector for the whole text is the mean over words, 0 without any, as the encoder's own has another
     size.
     """
+
+    CONFIG, FILE = WordAttentionConfig, "word_attention.json"
 
     def __init__(self, encoder: Encoder, lexicon: Lexicon, config: WordAttentionConfig) -> None:
         super().__init__()
@@ -86,23 +130,6 @@ class WordAttentionEncoder(nn.Module):
         self.attention = EntryAttention(inner, len(lexicon), config.size, dropout=config.dropout, freeze=config.freeze)
         self.dropout = nn.Dropout(config.dropout)
         self.lstm = nn.LSTM(2 * inner, config.hidden, batch_first=True, bidirectional=True)
-
-    @classmethod
-    def read(cls, folder: Path, encoder: Encoder) -> WordAttentionEncoder:
-        """What `save_config` wrote, around the same encoder, still without its weights."""
-        config = WordAttentionConfig.read(folder)
-        return cls(encoder, Lexicon.read(folder, fold=config.fold), config)
-
-    def pretrained(self) -> list[nn.Parameter]:
-        return self.encoder.pretrained()
-
-    def piece_limit(self, tokenizer: Any) -> int:
-        return self.encoder.piece_limit(tokenizer)
-
-    def save_config(self, folder: Path) -> None:
-        self.encoder.save_config(folder)
-        (folder / CONFIG).write_text(json.dumps(asdict(self.config)) + "\n", encoding="utf-8")
-        self.lexicon.save(folder)
 
     def forward(self, batch: Batch) -> WordVectors:
         count, width = batch.first.shape
@@ -123,22 +150,3 @@ class WordAttentionEncoder(nn.Module):
         packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
         states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=vectors.shape[1])
         return states * (words > 0).to(states)[:, None, None]
-
-
-def new_word_attention(
-    encoder: Encoder,
-    lexicon: Lexicon,
-    config: WordAttentionConfig,
-    *,
-    word_vectors: tuple[list[str], Tensor] | None = None,
-) -> WordAttentionEncoder:
-    """A fresh one around an encoder; what follows from the lexicon and from given vectors takes `config`'s place.
-
-    word_vectors   words, of which those in the lexicon count, and their vectors (word, size)
-    """
-    config = replace(config, fold=lexicon.fold)
-    if word_vectors is None:
-        return WordAttentionEncoder(encoder, lexicon, config)
-    made = WordAttentionEncoder(encoder, lexicon, replace(config, size=word_vectors[1].shape[1]))
-    give_vectors(made.attention.entries, lexicon, *word_vectors)
-    return made

@@ -5,21 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
-
 from goldgap.core.corpus import Corpus
 from goldgap.core.errors import ConfigError, InputError
 from goldgap.corpus.words import words_of
-from goldgap.encode.adapter import AdapterConfig, AdapterEncoder, new_adapter
+from goldgap.encode.adapter import AdapterConfig, AdapterEncoder
 from goldgap.encode.encoder import Encoder
 from goldgap.encode.flat import FlatConfig, FlatEncoder, new_flat
 from goldgap.encode.lexicon import Lexicon, jieba_words, occurring, read_lexicon
 from goldgap.encode.transformer import TransformerEncoder
 from goldgap.encode.vectors import read_vectors
-from goldgap.encode.word_attention import WordAttentionConfig, WordAttentionEncoder, new_word_attention
+from goldgap.encode.word_attention import Vectors, WordAttentionConfig, WordAttentionEncoder
 from goldgap.train.recipe import Recipe
-
-Vectors = tuple[list[str], Tensor]
 
 
 def lexicon_for(recipe: Recipe, corpus: Corpus) -> tuple[Lexicon, Vectors | None]:
@@ -92,9 +88,9 @@ def with_lexicon(recipe: Recipe, encoder: TransformerEncoder, corpus: Corpus) ->
     shared: dict[str, Any] = {"size": options.size, "most": options.most, "freeze": vectors is not None}
     if options.used == "attention":
         config = WordAttentionConfig(**shared, hidden=options.hidden, dropout=recipe.model.dropout)
-        return new_word_attention(encoder, lexicon, config, word_vectors=vectors)
+        return WordAttentionEncoder.new(encoder, lexicon, config, word_vectors=vectors)
     inside = AdapterConfig(**shared, layer=options.layer, dropout=recipe.model.dropout)
-    return new_adapter(encoder, lexicon, inside, word_vectors=vectors)
+    return AdapterEncoder.new(encoder, lexicon, inside, word_vectors=vectors)
 
 
 def read_with_lexicon(recipe: Recipe, encoder: TransformerEncoder, folder: Path) -> Encoder:

@@ -21,6 +21,7 @@ from goldgap.encode.bilstm import (
     LIMIT,
     BiLSTMConfig,
     BiLSTMEncoder,
+    look_up,
     new_bilstm,
     pairs_of,
     vocabulary,
@@ -175,7 +176,7 @@ def test_an_encoder_is_rebuilt_from_its_config_and_its_weights(tmp_path: Path) -
 def rows(encoder: BiLSTMEncoder, tokenizer: Any, words: list[str]) -> Tensor:
     """What the encoder looks up for each word."""
     (aligned,) = align([words], tokenizer)
-    return encoder._look_up(torch.tensor(aligned.pieces)).squeeze(1)
+    return look_up(encoder.words, encoder.unseen, torch.tensor(aligned.pieces)).squeeze(1)
 
 
 def test_the_vocabulary_is_ordered_by_frequency_then_alphabet() -> None:

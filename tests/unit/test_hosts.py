@@ -15,8 +15,9 @@ from torch import Tensor, nn
 
 from goldgap import Document
 from goldgap.core.errors import ConfigError
-from goldgap.encode.adapter import AdapterConfig, AdapterEncoder, new_adapter
+from goldgap.encode.adapter import AdapterConfig, AdapterEncoder
 from goldgap.encode.batch import Batch, Example, collate, make_examples
+from goldgap.encode.bilstm import look_up
 from goldgap.encode.encoder import Encoder, WordVectors, load_tokenizer, special_pieces
 from goldgap.encode.flat import LIMIT, FlatConfig, FlatEncoder, new_flat
 from goldgap.encode.lexicon import Lexicon
@@ -26,7 +27,6 @@ from goldgap.encode.word_attention import (
     EntryAttention,
     WordAttentionConfig,
     WordAttentionEncoder,
-    new_word_attention,
 )
 from tests.tiny import WORDS
 
@@ -70,14 +70,14 @@ def transformer(folder: Path, **options: Any) -> tuple[TransformerEncoder, Any]:
 def word_attention(folder: Path, entries: Sequence[str] = ENTRIES) -> Built:
     inner, tokenizer = transformer(folder)
     config = WordAttentionConfig(size=6, hidden=5, most=3, dropout=0.4)
-    encoder = new_word_attention(inner, Lexicon(entries), config)
+    encoder = WordAttentionEncoder.new(inner, Lexicon(entries), config)
     randomise(encoder)
     return encoder, tokenizer
 
 
 def adapter(folder: Path, entries: Sequence[str] = ENTRIES, **options: Any) -> Built:
     inner, tokenizer = transformer(folder, **options)
-    encoder = new_adapter(inner, Lexicon(entries), AdapterConfig(size=6, most=3, dropout=0.4))
+    encoder = AdapterEncoder.new(inner, Lexicon(entries), AdapterConfig(size=6, most=3, dropout=0.4))
     randomise(encoder)
     return encoder, tokenizer
 
@@ -415,8 +415,8 @@ def test_each_is_an_encoder_with_new_and_pretrained_parameters(tiny_encoder: Pat
 def test_frozen_entries_get_no_gradient(tiny_encoder: Path, freeze: bool) -> None:
     inner, _ = transformer(tiny_encoder)
     lexicon = Lexicon(ENTRIES)
-    attending = new_word_attention(inner, lexicon, WordAttentionConfig(freeze=freeze))
-    adapting = new_adapter(inner, lexicon, AdapterConfig(freeze=freeze))
+    attending = WordAttentionEncoder.new(inner, lexicon, WordAttentionConfig(freeze=freeze))
+    adapting = AdapterEncoder.new(inner, lexicon, AdapterConfig(freeze=freeze))
     flattened, _ = new_flat([WORDS], lexicon, FlatConfig(freeze=freeze))
     frozen = [attending.attention.entries, adapting.attention.entries, flattened.entries, flattened.words]
     assert [embedding.weight.requires_grad for embedding in frozen] == [not freeze] * 4
@@ -426,8 +426,8 @@ def test_given_vectors_set_sizes_and_entries(tiny_encoder: Path) -> None:
     inner, _ = transformer(tiny_encoder)
     lexicon = Lexicon(["Zed", "长江", "Ann"], fold=True)
     vectors = (["长江", "ann", "nobody"], torch.arange(21.0).view(3, 7))
-    attending = new_word_attention(inner, lexicon, WordAttentionConfig(hidden=5), word_vectors=vectors)
-    adapting = new_adapter(inner, lexicon, AdapterConfig(), word_vectors=vectors)
+    attending = WordAttentionEncoder.new(inner, lexicon, WordAttentionConfig(hidden=5), word_vectors=vectors)
+    adapting = AdapterEncoder.new(inner, lexicon, AdapterConfig(), word_vectors=vectors)
     flattened, tokenizer = new_flat(
         [["Ann"]], lexicon, FlatConfig(), word_vectors=vectors, vectors=vectors, min_count=1
     )
@@ -439,7 +439,7 @@ def test_given_vectors_set_sizes_and_entries(tiny_encoder: Path) -> None:
     assert adapting.config.fold
     assert flattened.config.fold
     ids = torch.tensor([tokenizer.convert_tokens_to_ids(["长江", "ann"])])
-    assert torch.equal(flattened._look_up(ids)[0], vectors[1][:2])
+    assert torch.equal(look_up(flattened.words, flattened.unseen, ids)[0], vectors[1][:2])
 
 
 # The adapter
@@ -486,7 +486,7 @@ def test_the_next_layer_of_any_model_reads_the_adapted_states(tiny_encoder: Path
     tokenizer = load_tokenizer(tiny_encoder)
     batch = batch_of(["Ann met zed in Oslo"], tokenizer)
     for name, model in other_models().items():
-        encoder = new_adapter(TransformerEncoder(model), Lexicon(ENTRIES), AdapterConfig(size=6, layer=layer))
+        encoder = AdapterEncoder.new(TransformerEncoder(model), Lexicon(ENTRIES), AdapterConfig(size=6, layer=layer))
         randomise(encoder)
         with torch.no_grad():
             plain = model(batch.pieces, output_hidden_states=True).hidden_states[layer]
@@ -504,7 +504,7 @@ def test_the_next_layer_of_any_model_reads_the_adapted_states(tiny_encoder: Path
 
 def test_dropout_falls_before_the_adapter_normalises(tiny_encoder: Path) -> None:
     inner, tokenizer = transformer(tiny_encoder)
-    encoder = new_adapter(inner, Lexicon(ENTRIES), AdapterConfig(dropout=0.4)).train()
+    encoder = AdapterEncoder.new(inner, Lexicon(ENTRIES), AdapterConfig(dropout=0.4)).train()
     model: Any = inner.model.eval()
     inputs = record_inputs(model.encoder.layer[1])
     encoder(batch_of(TEXTS, tokenizer))
@@ -516,14 +516,14 @@ def test_a_model_without_a_list_of_layers_is_refused() -> None:
 
     config = AlbertConfig(vocab_size=50, embedding_size=8, hidden_size=8, num_attention_heads=2, intermediate_size=8)
     with pytest.raises(ConfigError, match="AlbertModel has no list of layers"):
-        new_adapter(TransformerEncoder(AlbertModel(config)), Lexicon(ENTRIES), AdapterConfig())
+        AdapterEncoder.new(TransformerEncoder(AlbertModel(config)), Lexicon(ENTRIES), AdapterConfig())
 
 
 @pytest.mark.parametrize("layer", [0, 3])
 def test_a_layer_that_is_not_there_is_refused(tiny_encoder: Path, layer: int) -> None:
     inner, _ = transformer(tiny_encoder)
     with pytest.raises(ConfigError, match=f"no layer {layer} in this encoder, expected one of 1 to 2"):
-        new_adapter(inner, Lexicon(ENTRIES), AdapterConfig(layer=layer))
+        AdapterEncoder.new(inner, Lexicon(ENTRIES), AdapterConfig(layer=layer))
 
 
 def test_a_mix_of_layers_sees_the_adapted_one_at_every_call(tiny_encoder: Path) -> None:
