@@ -511,7 +511,8 @@ class TestEveryBiEncoder:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_learns_eight_sentences_by_heart(name: str, tiny_encoder: Path) -> None:
-    rates = {"encoder_rate": 2e-3, "head_rate": 1e-2, "schedule": "constant"}
+    slower = MODELS[name]["encoder"]["name"] == "flat"  # nothing of it is pretrained: attention learns at this rate too
+    rates = {"encoder_rate": 2e-3, "head_rate": 3e-3 if slower else 1e-2, "schedule": "constant"}
     recipe = recipe_of(name, tiny_encoder, batch_size=4, epochs=300, **rates)
     learned = []
 
