@@ -22,7 +22,7 @@ from goldgap.evaluate.sparsity import (
     sentences_of,
 )
 from goldgap.report.diagnosis import Diagnosis
-from goldgap.report.svg import Series
+from goldgap.report.svg import COLOURS, Series
 from goldgap.unknown.uniform import Uniform
 
 mean = statistics.mean
@@ -246,16 +246,26 @@ def fit(entries: Sequence[Mapping[str, Any]]) -> Diagnosis:
 
 def traces(names: Sequence[str], records: Mapping[str, Sequence[Mapping[str, Any]]]) -> Diagnosis:
     """The probability of being an entity that chosen spans have over the epochs, under each run (004 Figs. 4-7)."""
-    series, rows = [], []
+    lines: dict[tuple[int, str], list[tuple[float, float]]] = {}
+    rows = []
     for run, entries in records.items():
         _need([entry for entry in entries if "followed" in entry], f"a record with followed spans in {run}")
         for index, name in enumerate(names):
             points = [(entry["epoch"], entry["followed"][index]) for entry in entries]
-            series.append(Series(f"{name} ({run})", points))
+            lines[index, run] = points
             rows.append((name, run, *(f"{points[at][1]:.3f}" for at in (0, len(points) // 2, -1))))
+
+    def apart(index: int) -> float:
+        """How far a span's last probabilities lie from each other."""
+        ends = [lines[index, run][-1][1] for run in records]
+        return max(ends) - min(ends)
+
+    shown = sorted(range(len(names)), key=apart, reverse=True)[: max(1, COLOURS // len(records))]
+    series = [Series(f"{names[index]} ({run})", lines[index, run]) for index in sorted(shown) for run in records]
+    drawn = "" if len(shown) == len(names) else f"; the {len(shown)} that end farthest apart are drawn"
     return Diagnosis(
         "How likely spans are to be an entity, while a model learns",
-        f"{len(names)} spans under {len(records)} runs.",
+        f"{len(names)} spans under {len(records)} runs{drawn}.",
         ("span", "run", "first", "middle", "last"),
         rows,
         series,

@@ -175,6 +175,19 @@ def test_traces_have_every_span_under_every_run() -> None:
     assert any("new Oslo (span)" in text for text in drawn(found))
 
 
+def test_of_many_traces_those_are_drawn_that_end_farthest_apart() -> None:
+    one: list[dict[str, Any]]
+    two: list[dict[str, Any]]
+    one = [{"epoch": epoch, "followed": [0.1 * n for n in range(9)]} for epoch in (1, 2)]
+    two = [{"epoch": epoch, "followed": [0.1 * n for n in range(8)] + [0.0]} for epoch in (1, 2)]
+    two[1]["followed"][3] = 1.0
+    found = diagnose.traces([f"s{n}" for n in range(9)], {"a": one, "b": two})
+    assert len(found.rows) == 18
+    assert len(found.series) <= 8
+    assert {"s3 (a)", "s3 (b)", "s8 (a)", "s8 (b)"} <= {series.name for series in found.series}
+    assert "farthest apart are drawn" in found.finding
+
+
 def test_thresholds_leave_out_what_is_less_likely() -> None:
     text = "Ann met Bob in Oslo"
     gold = Corpus([Document(text, (Entity(0, 3, "PER"), Entity(8, 11, "PER")), id="1")])
