@@ -13,7 +13,7 @@ from types import FrameType
 from goldgap.core.errors import InputError, RunError
 from goldgap.core.files import remove_stale
 
-LOCK = "lock"
+LOCK, LEFT_OUT = "lock", "left_out"
 
 
 def unfinished(output: Path) -> Path:
@@ -51,7 +51,7 @@ def claim(output: Path, *, resume: bool) -> Iterator[Path]:
 
 def _begun(folder: Path) -> bool:
     """Whether a run has left something to go on from: a checkpoint, or what an exploratory training found."""
-    return any(folder.rglob("step-*")) or (folder / "left_out").exists()
+    return any(folder.rglob("step-*")) or (folder / LEFT_OUT).exists()
 
 
 def _refuse_existing(output: Path) -> None:

@@ -29,9 +29,10 @@ from goldgap.models.tagger import Tagger
 from goldgap.train.checkpoint import claim_work, run_identity
 from goldgap.train.data import LeftOut, TrainingSet, describe, prepare, split
 from goldgap.train.loop import Observer, Seen, Trained, train
+from goldgap.train.place import LEFT_OUT
 from goldgap.train.recipe import Recipe, TwoStepSettings
 
-EXPLORE, LEFT_OUT, CELLS = "explore", "left_out", "cells.json"
+EXPLORE, CELLS = "explore", "cells.json"
 _LEARNED = {"dynamic": "dynamic", "global": "global", "dev": "dynamic"}
 """Thresholds of the exploratory training, which has no dev set."""
 Kind = Literal["annotated elsewhere", "near an annotation", "other"]
@@ -64,23 +65,34 @@ def train_in_two_steps(
     if work is not None:
         claim_work(work, identity)
     kept = None if work is None else work / LEFT_OUT
+    watch = _once(observe)
     if kept is not None and kept.exists():
         verify_directory(kept)
         found = [Doubt(*one) for one in json.loads(read_text(kept / CELLS))]
     else:
-        found = _explored(recipe, parts.train, None if work is None else work / EXPLORE, observe, stopped)
+        found = _explored(recipe, parts.train, None if work is None else work / EXPLORE, watch, stopped)
         if kept is not None:
             with commit_directory(kept) as place:
                 (place / CELLS).write_text(json.dumps(found), encoding="utf-8")
     if work is not None:
         shutil.rmtree(work / EXPLORE, ignore_errors=True)
-
-    def watch(seen: Seen) -> None:
-        observe(seen._replace(left_out=None))  # the first training has told it
-
     run = train(recipe, corpus, dev, work=work, observe=watch, stopped=stopped, left_out=by_example(found))
     run.left_out = [one._asdict() for one in listed(found, run.model, parts.train)]
     return run
+
+
+def _once(observe: Observer) -> Observer:
+    """Both trainings meet the same entities that cannot be trained on: they are told once."""
+    told: list[str] = []
+
+    def watch(seen: Seen) -> None:
+        if seen.left_out is not None and seen.left_out.lines() == told:
+            seen = seen._replace(left_out=None)
+        elif seen.left_out is not None:
+            told[:] = seen.left_out.lines()
+        observe(seen)
+
+    return watch
 
 
 def _explored(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from goldgap import Corpus, Recognizer
+from goldgap import Corpus, Document, Entity, Recognizer
 from goldgap.compare.detection import (
     SHARES,
     Value,
@@ -149,3 +149,20 @@ def test_a_first_step_of_another_run_is_not_gone_on_from(tiny_encoder: Path, tmp
     assert not (work / "explore").exists()
     with pytest.raises(ConfigError, match=r"two_step\.share"):
         Recognizer.train(many(), corpus(), recipe=recipe(tiny_encoder, two_step={"share": 0.2}), work=work)
+
+
+@pytest.mark.parametrize("more", [False, True])
+def test_what_cannot_be_trained_on_is_told_once_and_nothing_is_swallowed(more: bool, tiny_encoder: Path) -> None:
+    inside = Document("Annapolis", (Entity(0, 4, "PER"),), id="cut")
+    dev = Corpus([*corpus(), Document("Ann", (Entity(0, 3, "NEVER"),), id="new")]) if more else corpus()
+    told: list[list[str]] = []
+
+    def observe(seen: Any) -> None:
+        if seen.left_out is not None:
+            told.append(seen.left_out.lines())
+
+    one = recipe(tiny_encoder, train={"epochs": 1})
+    Recognizer.train(Corpus([*many(), inside]), dev, recipe=one, observe=observe)
+    assert len(told) == 1 + more
+    assert all(any("inside a word" in line for line in lines) for lines in told)
+    assert any("NEVER" in line for lines in told for line in lines) is more
