@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,6 +13,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from goldgap.core.config import Settings, load, toml_values
 from goldgap.core.errors import ConfigError
 from goldgap.core.registry import Registry, unknown_name
+from goldgap.train.checks import cautions, check
 from goldgap.train.methods import METHODS
 
 if TYPE_CHECKING:  # torch comes with these: a recipe can be read, checked and written without it
@@ -271,64 +272,8 @@ class Recipe(Settings):
         return {name: Path(text) for name, text in named.items() if text and Path(text).is_file()}
 
     def cautions(self) -> list[str]:
-        """What is known to go wrong with this combination of settings (METHODS 9.2)."""
-        policy, loss, w = self.policy.name, self.loss.name, self.loss.settings.get("w", 5.0)
-        found = []
-        if loss == "nrces" and policy in ("weighted", "top-neg") and isinstance(w, int | float) and w < 10:
-            found.append(
-                f"nrces fades the loss of negatives, of which {policy} keeps few already: expect low precision; "
-                "set loss.w to 10 or more"
-            )
-        if loss == "gce" and policy == "weighted":
-            found.append("weighted draws by the model's probabilities, which gce leaves too low: use uniform")
-        if self.decode.joint and self.bi_encoder.thresholds == "dev":
-            found.append("decode.joint changes nothing: bi_encoder.thresholds = dev chooses none for the ends of spans")
-        return found + [f"{name} changes nothing: {why}" for name, why in self._unread()]
-
-    def _unread(self) -> Iterator[tuple[str, str]]:
-        """Settings that differ from their defaults and that nothing reads, and why."""
-        kind, loss = self.model.kind, self.loss.name
-        changed = {f"{group}.{name}" for group in _GROUPS for name in _differing(getattr(self, group))}
-        for name in sorted(changed):
-            group, _, own = name.partition(".")
-            if group in ("bi_encoder", "tagger") and kind != group.replace("_", "-"):
-                yield name, f"the method {self.method} is no {group.replace('_', '-')}"
-            elif group == "encoder" and own in _OF_ENCODERS and self.encoder.name not in _OF_ENCODERS[own]:
-                yield name, f"it is a setting of {' and '.join(_OF_ENCODERS[own])}"
-            elif group == "lexicon" and self.lexicon.used == "no" and self.encoder.name != "flat":
-                yield name, "lexicon.used = no"
-            elif name in _OF_LEXICONS and self.lexicon.used not in _OF_LEXICONS[name]:
-                yield name, f"it is a setting of lexicon.used = {' and '.join(_OF_LEXICONS[name])}"
-            elif group == "two_step" and not self.two_step.explore and own not in ("none", "none_width"):
-                yield name, "two_step.explore = 0"
-            elif name == "two_step.none_width" and not self.two_step.none:
-                yield name, "two_step.none = 0"
-            elif name in ("decode.joint", "decode.rank_by") and kind != "bi-encoder":
-                yield name, f"the method {self.method} is no bi-encoder"
-            elif name in ("model.head", "model.hidden", "model.features") and kind != "span":
-                yield name, f"the method {self.method} has no head of spans"
-            elif name in ("model.max_width", "model.width_size") and kind == "tagger":
-                yield name, "a tagger finds entities of any length"
-            elif name == "train.known_weight" and loss in ("contrastive", "crf"):
-                yield name, f"the loss {loss} weighs whole texts"
-
-
-_LOOK_UP = ("bilstm", "flat")
-_OF_ENCODERS = {
-    **dict.fromkeys(("size", "hidden", "vectors", "freeze", "min_count", "dropout", "lowercase"), _LOOK_UP),
-    "bigrams": ("bilstm",),
-}
-"""Settings that only some encoders read."""
-_OF_LEXICONS = {
-    "lexicon.most": ("attention", "adapter"),
-    "lexicon.layer": ("adapter",),
-    "lexicon.hidden": ("attention",),
-}
-_GROUPS = ("encoder", "model", "bi_encoder", "tagger", "lexicon", "two_step", "train", "decode")
-
-
-def _differing(settings: Settings) -> list[str]:
-    return [name for name, field in type(settings).model_fields.items() if getattr(settings, name) != field.default]
+        """What is known to go wrong with this combination of settings."""
+        return cautions(self)
 
 
 def _make(registry: Registry[Any], kind: str, chosen: Chosen) -> Any:
@@ -365,7 +310,7 @@ def recipe_for(method: str = "uniform", *layers: Mapping[str, Any], where: Path 
     for layer in (METHODS[method].settings, *layers):
         values = _merged(values, layer)
     recipe = load(Recipe, values, where=where)
-    _check(recipe)
+    check(recipe)
     return recipe
 
 
@@ -380,55 +325,6 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
         else:
             result[key] = value
     return result
-
-
-def _check(recipe: Recipe) -> None:
-    """Refuse what no single setting is wrong about."""
-    is_tagger = recipe.model.kind == "tagger"
-    if recipe.model.max_width > recipe.train.overlap and not is_tagger:
-        raise ConfigError(
-            f"model.max_width = {recipe.model.max_width}, but train.overlap = {recipe.train.overlap}: a span that two "
-            "windows share only a part of would be lost; make the overlap at least as wide"
-        )
-    is_bi = recipe.model.kind == "bi-encoder"
-    if recipe.loss.name == "contrastive" and not is_bi:
-        raise ConfigError("loss = contrastive: only a bi-encoder has types to be near; set model.kind=bi-encoder")
-    if recipe.loss.name == "crf" and not is_tagger:
-        raise ConfigError("loss = crf: only a tagger has sequences of tags; set model.kind=tagger")
-    if is_tagger and recipe.model.several:
-        raise ConfigError("model.several = true: a word has one tag; use model.kind = span or bi-encoder")
-    if recipe.two_step.none and not is_tagger:
-        raise ConfigError("two_step.none: only a tagger has tags for them; set it to 0")
-    if recipe.two_step.statistic == "marginal" and not is_tagger:
-        raise ConfigError("two_step.statistic = marginal: only a tagger has them; use o-value or o-margin")
-    if recipe.lexicon.used != "no" and recipe.encoder.name in ("bilstm", "flat"):
-        raise ConfigError(
-            f"lexicon.used = {recipe.lexicon.used}: it stands around a pretrained encoder, not {recipe.encoder.name}"
-        )
-    if is_bi and recipe.model.max_width == 0:
-        raise ConfigError("model.max_width = 0: a bi-encoder embeds widths, so it needs a largest one")
-    if is_bi and recipe.bi_encoder.train_all and recipe.policy.settings.get("score_mode") == "eval":
-        raise ConfigError(
-            "policy.score_mode = eval: a second pass scores no span wider than model.max_width, which "
-            "bi_encoder.train_all asks for"
-        )
-    alone = recipe.encoder.name in ("bilstm", "flat") or recipe.lexicon.used != "no"
-    if is_bi and alone and recipe.bi_encoder.describe != "atomic":
-        what = "encoder.name = " + recipe.encoder.name if recipe.lexicon.used == "no" else "lexicon.used"
-        raise ConfigError(f"{what}: it cannot read what a type is; set bi_encoder.describe=atomic, or use minilm")
-    if recipe.encoder.bigrams and recipe.encoder.name == "flat":
-        raise ConfigError("encoder.bigrams = true: flat has no vectors for pairs of words; only bilstm has")
-    if is_bi and recipe.bi_encoder.train_all and recipe.two_step.explore:
-        raise ConfigError("two_step.explore: bi_encoder.train_all trains on spans that are not scored; set it to false")
-    for label, type_ in recipe.types.items():
-        if not type_.descriptions or not all(text.strip() for text in type_.descriptions):
-            raise ConfigError(f"types.{label}.description is empty: say in a sentence what {label} is")
-    if recipe.types and not is_bi:
-        raise ConfigError(f"types: the method {recipe.method} does not read what a type is; use binder")
-    if not is_bi and not is_tagger and recipe.model.max_width == 0 and recipe.model.head != "pair":
-        raise ConfigError(f"model.max_width = 0: the {recipe.model.head} head embeds widths, so it needs a largest one")
-    if recipe.model.max_width == 0 and recipe.policy.name == "fraction" and not is_tagger:
-        raise ConfigError("model.max_width = 0: the policy fraction numbers the spans, so it needs a largest width")
 
 
 def read_descriptions(path: Path) -> dict[str, Any]:

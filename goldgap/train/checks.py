@@ -1,0 +1,123 @@
+"""What no single setting of a recipe is wrong about: pairs that cannot be, and those that are known to go wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from goldgap.core.config import Settings
+from goldgap.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from goldgap.train.recipe import Recipe
+
+
+def check(recipe: Recipe) -> None:
+    """Refuse what no single setting is wrong about."""
+    is_tagger = recipe.model.kind == "tagger"
+    if recipe.model.max_width > recipe.train.overlap and not is_tagger:
+        raise ConfigError(
+            f"model.max_width = {recipe.model.max_width}, but train.overlap = {recipe.train.overlap}: a span that two "
+            "windows share only a part of would be lost; make the overlap at least as wide"
+        )
+    is_bi = recipe.model.kind == "bi-encoder"
+    if recipe.loss.name == "contrastive" and not is_bi:
+        raise ConfigError("loss = contrastive: only a bi-encoder has types to be near; set model.kind=bi-encoder")
+    if recipe.loss.name == "crf" and not is_tagger:
+        raise ConfigError("loss = crf: only a tagger has sequences of tags; set model.kind=tagger")
+    if is_tagger and recipe.model.several:
+        raise ConfigError("model.several = true: a word has one tag; use model.kind = span or bi-encoder")
+    if recipe.two_step.none and not is_tagger:
+        raise ConfigError("two_step.none: only a tagger has tags for them; set it to 0")
+    if recipe.two_step.statistic == "marginal" and not is_tagger:
+        raise ConfigError("two_step.statistic = marginal: only a tagger has them; use o-value or o-margin")
+    if recipe.lexicon.used != "no" and recipe.encoder.name in ("bilstm", "flat"):
+        raise ConfigError(
+            f"lexicon.used = {recipe.lexicon.used}: it stands around a pretrained encoder, not {recipe.encoder.name}"
+        )
+    if is_bi and recipe.model.max_width == 0:
+        raise ConfigError("model.max_width = 0: a bi-encoder embeds widths, so it needs a largest one")
+    if is_bi and recipe.bi_encoder.train_all and recipe.policy.settings.get("score_mode") == "eval":
+        raise ConfigError(
+            "policy.score_mode = eval: a second pass scores no span wider than model.max_width, which "
+            "bi_encoder.train_all asks for"
+        )
+    alone = recipe.encoder.name in ("bilstm", "flat") or recipe.lexicon.used != "no"
+    if is_bi and alone and recipe.bi_encoder.describe != "atomic":
+        what = "encoder.name = " + recipe.encoder.name if recipe.lexicon.used == "no" else "lexicon.used"
+        raise ConfigError(f"{what}: it cannot read what a type is; set bi_encoder.describe=atomic, or use minilm")
+    if recipe.encoder.bigrams and recipe.encoder.name == "flat":
+        raise ConfigError("encoder.bigrams = true: flat has no vectors for pairs of words; only bilstm has")
+    if is_bi and recipe.bi_encoder.train_all and recipe.two_step.explore:
+        raise ConfigError("two_step.explore: bi_encoder.train_all trains on spans that are not scored; set it to false")
+    for label, type_ in recipe.types.items():
+        if not type_.descriptions or not all(text.strip() for text in type_.descriptions):
+            raise ConfigError(f"types.{label}.description is empty: say in a sentence what {label} is")
+    if recipe.types and not is_bi:
+        raise ConfigError(f"types: the method {recipe.method} does not read what a type is; use binder")
+    if not is_bi and not is_tagger and recipe.model.max_width == 0 and recipe.model.head != "pair":
+        raise ConfigError(f"model.max_width = 0: the {recipe.model.head} head embeds widths, so it needs a largest one")
+    if recipe.model.max_width == 0 and recipe.policy.name == "fraction" and not is_tagger:
+        raise ConfigError("model.max_width = 0: the policy fraction numbers the spans, so it needs a largest width")
+
+
+def cautions(recipe: Recipe) -> list[str]:
+    """What is known to go wrong with this combination of settings (METHODS 9.2)."""
+    policy, loss, w = recipe.policy.name, recipe.loss.name, recipe.loss.settings.get("w", 5.0)
+    found = []
+    if loss == "nrces" and policy in ("weighted", "top-neg") and isinstance(w, int | float) and w < 10:
+        found.append(
+            f"nrces fades the loss of negatives, of which {policy} keeps few already: expect low precision; "
+            "set loss.w to 10 or more"
+        )
+    if loss == "gce" and policy == "weighted":
+        found.append("weighted draws by the model's probabilities, which gce leaves too low: use uniform")
+    if recipe.decode.joint and recipe.bi_encoder.thresholds == "dev":
+        found.append("decode.joint changes nothing: bi_encoder.thresholds = dev chooses none for the ends of spans")
+    return found + [f"{name} changes nothing: {why}" for name, why in _unread(recipe)]
+
+
+def _unread(recipe: Recipe) -> Iterator[tuple[str, str]]:
+    """Settings that differ from their defaults and that nothing reads, and why."""
+    kind, loss = recipe.model.kind, recipe.loss.name
+    changed = {f"{group}.{name}" for group in _GROUPS for name in _differing(getattr(recipe, group))}
+    for name in sorted(changed):
+        group, _, own = name.partition(".")
+        if group in ("bi_encoder", "tagger") and kind != group.replace("_", "-"):
+            yield name, f"the method {recipe.method} is no {group.replace('_', '-')}"
+        elif group == "encoder" and own in _OF_ENCODERS and recipe.encoder.name not in _OF_ENCODERS[own]:
+            yield name, f"it is a setting of {' and '.join(_OF_ENCODERS[own])}"
+        elif group == "lexicon" and recipe.lexicon.used == "no" and recipe.encoder.name != "flat":
+            yield name, "lexicon.used = no"
+        elif name in _OF_LEXICONS and recipe.lexicon.used not in _OF_LEXICONS[name]:
+            yield name, f"it is a setting of lexicon.used = {' and '.join(_OF_LEXICONS[name])}"
+        elif group == "two_step" and not recipe.two_step.explore and own not in ("none", "none_width"):
+            yield name, "two_step.explore = 0"
+        elif name == "two_step.none_width" and not recipe.two_step.none:
+            yield name, "two_step.none = 0"
+        elif name in ("decode.joint", "decode.rank_by") and kind != "bi-encoder":
+            yield name, f"the method {recipe.method} is no bi-encoder"
+        elif name in ("model.head", "model.hidden", "model.features") and kind != "span":
+            yield name, f"the method {recipe.method} has no head of spans"
+        elif name in ("model.max_width", "model.width_size") and kind == "tagger":
+            yield name, "a tagger finds entities of any length"
+        elif name == "train.known_weight" and loss in ("contrastive", "crf"):
+            yield name, f"the loss {loss} weighs whole texts"
+
+
+_LOOK_UP = ("bilstm", "flat")
+_OF_ENCODERS = {
+    **dict.fromkeys(("size", "hidden", "vectors", "freeze", "min_count", "dropout", "lowercase"), _LOOK_UP),
+    "bigrams": ("bilstm",),
+}
+"""Settings that only some encoders read."""
+_OF_LEXICONS = {
+    "lexicon.most": ("attention", "adapter"),
+    "lexicon.layer": ("adapter",),
+    "lexicon.hidden": ("attention",),
+}
+_GROUPS = ("encoder", "model", "bi_encoder", "tagger", "lexicon", "two_step", "train", "decode")
+
+
+def _differing(settings: Settings) -> list[str]:
+    return [name for name, field in type(settings).model_fields.items() if getattr(settings, name) != field.default]
