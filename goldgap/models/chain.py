@@ -6,6 +6,7 @@ all. With learned scores this is a CRF; without, it holds the tags of single wor
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -89,23 +90,23 @@ class Chain(nn.Module):
     @torch.no_grad()
     def best(self, emissions: Tensor, words: Tensor) -> Tensor:
         """The sequence with the largest weight; of equal ones that with the smaller tags.  -> (text, word)"""
-        first, behind, last = self._scores(emissions)
-        texts, length = emissions.shape[:2]
+        first, behind, last = (scores.numpy() for scores in self._scores(emissions))
+        at = np.ascontiguousarray(emissions.permute(1, 2, 0).numpy())  # (word, tag, text): long rows of texts
+        length, _, texts = at.shape
         if length == 0:
             return torch.zeros(texts, 0, dtype=torch.long)
-        alphas, sources = [first + emissions[:, 0]], []  # of each word (text, tag)
+        best = np.empty_like(at)  # the weight of the best sequence that ends there
+        best[0] = first[:, None] + at[0]
         for word in range(1, length):
-            top, source = (alphas[-1].unsqueeze(-1) + behind).max(1)
-            alphas.append(top + emissions[:, word])
-            sources.append(source)
-        final = (words - 1).clamp(min=0)  # (text,)
-        ends = torch.stack(alphas, 1)[torch.arange(texts), final]
-        last_tag = (ends + last).argmax(-1)
-        path = [last_tag]
+            best[word] = (best[word - 1, :, None] + behind[..., None]).max(0) + at[word]
+        final = (words.numpy() - 1).clip(0)  # (text,)
+        last_tag = (best[final, :, np.arange(texts)] + last).argmax(-1)
+        path = np.empty((length, texts), dtype=np.int64)
+        path[-1] = last_tag
         for word in range(length - 2, -1, -1):
-            before = sources[word].gather(-1, path[-1].unsqueeze(-1)).squeeze(-1)
-            path.append(before.where(word < final, last_tag))  # behind the last word nothing leads back
-        return torch.stack(path[::-1], 1)
+            before = (best[word] + behind[:, path[word + 1]]).argmax(0)
+            path[word] = np.where(word < final, before, last_tag)  # behind the last word nothing leads back
+        return torch.from_numpy(path.T)
 
 
 def has_path(legal: Legal) -> bool:
