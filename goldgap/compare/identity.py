@@ -94,11 +94,16 @@ def _settings(recipe: Recipe) -> dict[str, Any]:
 def code_hash(recipe: Recipe) -> str:
     """A hash of the code that decides the result of a recipe, without its comments and layout."""
     variants = (policies.get(recipe.policy.name), losses.get(recipe.loss.name))
-    chosen = [Path(inspect.getfile(variant)).relative_to(ROOT).as_posix() for variant in variants]
+    chosen = [_place(Path(inspect.getfile(variant))) for variant in variants]
     chosen += ENCODERS.get(recipe.encoder.name, ("encode/transformer.py",))
     chosen += LEXICON[recipe.lexicon.used]
     chosen += TWO_STEP if recipe.two_step.explore or recipe.two_step.none else ()
     return _hash_of(tuple(sorted({*ALWAYS, *BY_MODEL[recipe.model.kind], *chosen})))
+
+
+def _place(file: Path) -> str:
+    """Within the package, or where someone else's file is."""
+    return file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else str(file)
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -282,6 +282,8 @@ def _make(registry: Registry[Any], kind: str, chosen: Chosen) -> Any:
     A ratio that the data decide is left at its default until it is resolved.
     """
     variant = registry.get(chosen.name)
+    if not is_dataclass(variant):
+        raise ConfigError(f"the {kind} {chosen.name!r} must be a dataclass, whose fields are its settings")
     known = [field.name for field in fields(variant)]
     for name in chosen.settings:
         if name not in known:

@@ -26,7 +26,7 @@ from goldgap.train.data import TrainingSet
 from goldgap.train.none_spans import with_none
 from goldgap.train.optimiser import set_rates
 from goldgap.train.recipe import Recipe, TrainSettings
-from goldgap.unknown import Cells, Policy
+from goldgap.unknown import Cells, Policy, ask
 from goldgap.unknown.cells import Weighing
 
 
@@ -79,7 +79,7 @@ class Stepper:
         with torch.autocast("cpu", torch.bfloat16, enabled=self.recipe.train.precision == "bfloat16"):
             scores: SpanScores = self.model(batch)  # logits: (batch, cell, label)
         cells = self._cells(batch, scores, known)
-        keep = self.policy(cells, progress, generator)  # (batch, cell)
+        keep = ask(self.recipe.policy.name, self.policy, cells, progress, generator)  # (batch, cell)
         if self.recipe.two_step.none:
             known = self._with_none(batch, known, keep, indices, progress)
         loss = total_loss(scores, known, keep, self.loss, self.recipe.train, progress)

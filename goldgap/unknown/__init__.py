@@ -1,17 +1,12 @@
-"""Policies for the unknown: which unannotated cells count as "not an entity". Importing this registers all of them."""
+"""Policies for the unknown: which unannotated cells count as "not an entity". Importing this registers all."""
 
-from goldgap.unknown import everything, fraction, top_neg, uniform, weighted
+import importlib
+import pkgutil
+
+from goldgap.unknown.ask import ask
 from goldgap.unknown.cells import Cells, DenseFeatures, Features, Policy, policies
 
-__all__ = [
-    "Cells",
-    "DenseFeatures",
-    "Features",
-    "Policy",
-    "everything",
-    "fraction",
-    "policies",
-    "top_neg",
-    "uniform",
-    "weighted",
-]
+for _module in pkgutil.iter_modules(__path__, f"{__name__}."):
+    importlib.import_module(_module.name)
+
+__all__ = ["Cells", "DenseFeatures", "Features", "Policy", "ask", "policies"]

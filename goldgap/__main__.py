@@ -1,0 +1,5 @@
+"""`python -m goldgap` is `goldgap`."""
+
+from goldgap.cli import main
+
+main()
