@@ -26,6 +26,7 @@ from goldgap.models.model import Model
 from goldgap.models.predict import BATCH_SIZE, TOKEN_BUDGET
 from goldgap.models.span import SpanScores
 from goldgap.models.tagger import Tagger
+from goldgap.models.tagset import TagSet
 from goldgap.train.checkpoint import claim_work, run_identity
 from goldgap.train.data import LeftOut, TrainingSet, describe, prepare, split
 from goldgap.train.loop import Observer, Seen, Trained, train
@@ -61,6 +62,8 @@ def train_in_two_steps(
 ) -> Trained:
     """As `goldgap.train.loop.train`, with the exploratory training before; killed at any instant, it goes on."""
     parts = split(recipe, corpus, dev, Notes())
+    if recipe.two_step.none:
+        TagSet(parts.train.labels, recipe.tagger.scheme, none=True)  # refused before the first step, not behind it
     identity = run_identity(recipe, describe(parts))
     if work is not None:
         claim_work(work, identity)
