@@ -81,6 +81,9 @@ class Recognizer:
         work       folder for checkpoints; a run that was stopped goes on from the newest one in it
         settings   groups of the recipe that differ, e.g. train={"epochs": 3}, encoder={"name": "minilm"}, seed=1
         """
+        if recipe is not None and (settings or method != "uniform"):
+            given = ", ".join(settings) or f"method={method!r}"
+            raise ConfigError(f"a whole recipe is given, and {given} beside it: put it into the recipe")
         if recipe is None:  # whoever made one can ask it for its cautions
             recipe = recipe_for(method, settings)
             for caution in recipe.cautions():
@@ -122,9 +125,7 @@ class Recognizer:
         """The same model under other settings of decoding, e.g. min_prob=0.8."""
         settings = self.recipe.model_dump(mode="json", exclude_none=True)
         settings["decode"] |= changes
-        return Recognizer(
-            self.model, load(Recipe, settings), self.metrics, self.card, self.notes, left_out=self.left_out
-        )
+        return self._with(self.model, load(Recipe, settings))
 
     def with_types(self, /, **descriptions: str) -> Recognizer:
         """The same model with further types, which it was never trained for, e.g. Vessel="ships and boats".
@@ -144,16 +145,33 @@ class Recognizer:
             if not text.strip():
                 raise ConfigError(f"the description of {label} is empty: say in a sentence what it is")
         texts = {label: texts_of([text], self.model.tokenizer) for label, text in descriptions.items()}
-        model = self.model.with_types(texts)
-        return Recognizer(model, self.recipe, self.metrics, self.card, self.notes)
+        return self._with(self.model.with_types(texts), self.recipe)
 
-    def suspects(self, corpus: Corpus, *, min_prob: float = 0.0) -> list[Suspect]:
-        """Spans of a corpus that are unknown and that this model calls an entity: missing annotations, best first."""
+    def _with(self, model: Model, recipe: Recipe) -> Recognizer:
+        """The same training with another model or recipe."""
+        return Recognizer(
+            model,
+            recipe,
+            self.metrics,
+            self.card,
+            self.notes,
+            facts=self.facts,
+            best_step=self.best_step,
+            left_out=self.left_out,
+        )
+
+    def suspects(self, corpus: Corpus, *, min_prob: float | None = None, notes: Notes | None = None) -> list[Suspect]:
+        """Spans of a corpus that are unknown and that this model calls an entity: missing annotations, best first.
+
+        min_prob   least probability; None: as the model was made
+        notes      gets what could not be read whole
+        """
         options = self.recipe.model
         knowledge = Knowledge(
             self.labels, options.max_width, is_flat(corpus), self.recipe.train.certain_negatives, options.several
         )
-        return suspects(self.model, corpus, knowledge, how=self.recipe.decode.how, min_prob=min_prob)
+        settings = self.recipe.decode.model_dump() | ({} if min_prob is None else {"min_prob": min_prob})
+        return suspects(self.model, corpus, knowledge, notes=notes, **settings)
 
     @property
     def labels(self) -> Labels:

@@ -82,6 +82,7 @@ def comparison_values(*, seeds: int = 3, drops: tuple[float | None, ...] = (0.5,
         "types": ["LOC", "ORG", "PER"],
         "samples": 2000,
         "conditions": [condition(drop, seeds) for drop in drops],
+        "cautions": [],
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -66,10 +66,11 @@ def compare(
     from goldgap.compare.contest import compare as contend
     from goldgap.compare.contest import doubts
     from goldgap.compare.runs import Data, Runs
+    from goldgap.core.errors import ConfigError
     from goldgap.core.files import hashes_of
-    from goldgap.train.loop import Stopped
-    from goldgap.train.place import asked_to_stop, held
 
+    if name and "/" in name:
+        raise ConfigError(f"--name {name}: runs are kept in files of this name, so it can have no /")
     contest = _contest(methods, seeds, baseline, drop, grid or [], _shared(encoder, epochs, settings or []))
     data = Data(
         name or test.stem,
@@ -84,15 +85,8 @@ def compare(
     for line in found.lines():
         err.print(f"caution: {line}", soft_wrap=True)
     store = Runs(output / "runs" if runs is None else runs)
-    for folder in (output, store.folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    with held(store.unfinished), asked_to_stop() as asked:
-        try:
-            result = contend(contest, data, store, watch=watch_run, stopped=lambda: asked() > 0)
-        except Stopped:
-            out.print(f"stopped; the same command goes on from there: {output}", soft_wrap=True)
-            raise typer.Exit(128 + asked()) from None
-    result["cautions"] = found.lines()
+    with comparing(store, output) as stopped:
+        result = contend(contest, data, store, watch=watch_run, stopped=stopped)
     write_reports(result, data, store, output)
     show_contest(result)
     out.print(f"\nreport written to {output / 'report.html'}", soft_wrap=True)
@@ -174,13 +168,31 @@ def _examples(result: dict[str, Any], data: Data, store: Runs) -> list[dict[str,
     return []
 
 
+@contextmanager
+def comparing(store: Runs, *outputs: Path) -> Iterator[Callable[[], bool]]:
+    """The folders to write into, with no other process at the runs, and whether somebody asked to stop."""
+    from goldgap.cli.show import out
+    from goldgap.core.files import make_folder
+    from goldgap.train.loop import Stopped
+    from goldgap.train.place import asked_to_stop, held
+
+    for folder in (store.folder, *outputs):
+        make_folder(folder)
+    with held(store.unfinished), asked_to_stop() as asked:
+        try:
+            yield lambda: asked() > 0
+        except Stopped:
+            out.print("stopped; the same command goes on from there")
+            raise typer.Exit(128 + asked()) from None
+
+
 def write_reports(result: dict[str, Any], data: Data, store: Runs, output: Path) -> None:
     """What this command found, as JSON, Markdown and HTML in a folder."""
-    from goldgap.core.files import write_atomic
+    from goldgap.core.files import make_folder, write_atomic
     from goldgap.report.comparison import comparison_markdown
     from goldgap.report.html import comparison_page
 
-    output.mkdir(parents=True, exist_ok=True)
+    make_folder(output)
     result = {**result, "command": shlex.join(["goldgap", *sys.argv[1:]])}
     texts = {
         "comparison.json": json.dumps(result, indent=1, ensure_ascii=False) + "\n",

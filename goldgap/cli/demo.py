@@ -27,7 +27,7 @@ def demo(
 
     from goldgap import Corpus
     from goldgap.cli.show import out, show_check, show_comparison, show_quality, show_suspects
-    from goldgap.core.files import write_atomic
+    from goldgap.core.files import make_folder, write_atomic
     from goldgap.demo import DEV, DICTIONARY, TEST, TRAIN
     from goldgap.distant.annotate import annotate
     from goldgap.distant.audit import audit
@@ -36,6 +36,7 @@ def demo(
     from goldgap.evaluate.scores import evaluate
     from goldgap.report.demo import demo_report
 
+    make_folder(output)
     gold, dev, test, terms = Corpus.read(TRAIN), Corpus.read(DEV), Corpus.read(TEST), Dictionary.read(DICTIONARY)
     out.print(f"1. Raw text and a term list: {len(gold):,} sentences, {len(terms):,} terms", style="bold")
     labelled = annotate(gold, terms, MatchRules())
@@ -45,7 +46,6 @@ def demo(
     out.print("\n3. How good the labels are, against the gold", style="bold")
     quality = evaluate(gold, labelled.corpus)
     show_quality(quality)
-    output.mkdir(parents=True, exist_ok=True)
     labelled.corpus.write(output / "labels.jsonl")
     scores = {"dictionary alone": evaluate(test, annotate(test, terms, MatchRules()).corpus)}
     models = {}
@@ -60,7 +60,7 @@ def demo(
     show_suspects(found[:10])
     true = {(document.id, *entity.key) for document in gold for entity in document.entities}
     hits = sum((p.document, p.start, p.end, s.label) in true for s in found[:10] for p in s.places[:1])
-    out.print(f"of these ten, {hits} are entities of the gold")
+    out.print(f"of these {len(found[:10])}, {hits} are entities of the gold")
     with write_atomic(output / "suspects.jsonl") as handle:
         handle.writelines(json.dumps(suspect.to_json(), ensure_ascii=False) + "\n" for suspect in found)
     with write_atomic(output / "quality.json") as handle:

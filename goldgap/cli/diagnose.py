@@ -232,7 +232,7 @@ def doubts(
     """
     from goldgap.compare.detection import scores_of_outside
 
-    _tell(scores_of_outside(_explored(reading.read(masked), method, epochs, settings)), output, as_json)
+    _tell(scores_of_outside(_explored(reading.read(masked), method, epochs, settings, output)), output, as_json)
 
 
 @app.command()
@@ -253,14 +253,19 @@ def detection(
     """
     from goldgap.compare.detection import detection as detected
 
-    _tell(detected(_explored(reading.read(masked), method, epochs, settings)), output, as_json)
+    _tell(detected(_explored(reading.read(masked), method, epochs, settings, output)), output, as_json)
 
 
-def _explored(corpus: Corpus, method: str, epochs: int, settings: list[str] | None) -> dict[str, Explored]:
+def _explored(
+    corpus: Corpus, method: str, epochs: int, settings: list[str] | None, output: Path | None
+) -> dict[str, Explored]:
     from goldgap.compare.detection import with_and_without_angle
     from goldgap.core.errors import ConfigError
+    from goldgap.core.files import check_target
     from goldgap.train.recipe import parse_settings, recipe_for
 
+    if output is not None:
+        check_target(output)
     recipe = recipe_for(method, parse_settings(settings or []))
     if recipe.model.kind != "tagger":
         raise ConfigError(f"--method {method}: expected a tagger, as two-step, crf or bilstm-crf")

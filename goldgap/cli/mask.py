@@ -49,7 +49,7 @@ def mask(
     whole = reading.read(corpus)
     masked = drop_entities(whole, drop, by=by.value, mode=mode.value, seed=seed)
     dropped = whole.entity_count - masked.entity_count
-    holds_dropped = output.suffix == ".jsonl"
+    holds_dropped = output.suffix.lower() == ".jsonl"
     written = masked if holds_dropped else masked.map(lambda document: document.replace(dropped=()))
     show_notes(written.write(output, strict=reading.strict), f"while writing {output}")
     if not holds_dropped:

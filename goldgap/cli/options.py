@@ -59,7 +59,7 @@ Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.
 ModelOutput = Annotated[Path, typer.Option("--output", "-o", help="The folder to write.", show_default=False)]
 Model = Annotated[Path, typer.Argument(help="The folder of a trained model.")]
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a report for the browser.")]
-Seed = Annotated[int, typer.Option(help="Where chance starts.")]
+Seed = Annotated[int, typer.Option(min=0, help="Where chance starts.")]
 
 
 class Reading:
@@ -86,14 +86,20 @@ class Reading:
     def read_training(self, files: list[Path], complete: list[Path]) -> Corpus:
         """The documents of all files as one corpus; those of `complete` are completely annotated."""
         from goldgap import Corpus
+        from goldgap.core.notes import Notes
 
         parts = [self.read(path) for path in files] + [self.read(path, complete=True) for path in complete]
-        return Corpus([document for part in parts for document in part])
+        if len(parts) == 1:
+            return parts[0]
+        notes = Notes()
+        for part in parts:
+            notes.merge(part.notes)
+        # Numbered anew: each file may have a document 1.
+        return Corpus([document.replace(id="") for part in parts for document in part], notes=notes)
 
     def stream(self, path: Path, notes: Notes) -> Iterator[Document]:
         """The documents at `path` one after the other; `notes` are whole when the last was read."""
-        from goldgap import corpus  # noqa: F401  (its formats)
-        from goldgap.core.corpus import stream
+        from goldgap.corpus import stream
 
         yield from stream(path, notes=notes, **self.options)
         if self.strict:

@@ -37,15 +37,13 @@ def reproduce(
 
     Example: goldgap reproduce 001-table-1 --data corpora
     """
-    from goldgap.cli.compare import watch_run, write_reports
+    from goldgap.cli.compare import comparing, watch_run, write_reports
     from goldgap.cli.show import out, table
     from goldgap.compare.reproduce import find_experiment
     from goldgap.compare.reproduce import reproduce as run
     from goldgap.compare.runs import Runs
     from goldgap.core.files import write_atomic
     from goldgap.report.experiment import experiment_markdown, experiment_rows
-    from goldgap.train.loop import Stopped
-    from goldgap.train.place import asked_to_stop, held
     from goldgap.train.recipe import parse_settings
 
     if name is None:
@@ -59,23 +57,17 @@ def reproduce(
         parse_settings(settings or []),
     ]
     store = Runs(experiments / "results" if runs is None else runs)
-    for folder in (store.folder, *([] if output is None else [output])):
-        folder.mkdir(parents=True, exist_ok=True)
-    with held(store.unfinished), asked_to_stop() as asked:
-        try:
-            parts = run(
-                experiment,
-                data_folder(data),
-                store,
-                shared=shared,
-                full=full,
-                seeds=seeds,
-                watch=watch_run,
-                stopped=lambda: asked() > 0,
-            )
-        except Stopped:
-            out.print("stopped; the same command goes on from there")
-            raise typer.Exit(128 + asked()) from None
+    with comparing(store, *([] if output is None else [output])) as stopped:
+        parts = run(
+            experiment,
+            data_folder(data),
+            store,
+            shared=shared,
+            full=full,
+            seeds=seeds,
+            watch=watch_run,
+            stopped=stopped,
+        )
     results = [result for _, result in parts]
     columns, rows = experiment_rows(results, experiment.score)
     out.print(f"\n{experiment.paper} {experiment.table}: {experiment.title}", style="bold")

@@ -119,16 +119,19 @@ def show_comparison(scores: Mapping[str, Evaluation]) -> None:
 
 def show_contest(values: Mapping[str, Any]) -> None:
     """A table for each condition, and what it recommends."""
+    from goldgap.report.comparison import verdict_of
+
     for condition in values["conditions"]:
         drop = condition["drop"]
         title = condition["name"] if drop is None else f"{condition['name']} ({drop:.0%} of the annotations masked)"
         rows = []
         for row in condition["contenders"]:
+            verdict = verdict_of(row, condition, values["baseline"])
             if "f1" not in row:
-                rows.append((row["name"], "failed", "", "", "", ""))
+                rows.append((row["name"], verdict, "", "", "", ""))
                 continue
-            against = row.get("against")
-            verdict = f"{100 * against['difference']:+.2f} {against['verdict']}" if against else "baseline"
+            if against := row.get("against"):
+                verdict = f"{100 * against['difference']:+.2f} {verdict}"
             low, high = row["interval"]
             numbers = (percent(row[name]) for name in ("precision", "recall", "f1"))
             rows.append((row["name"], *numbers, f"{percent(low)} to {percent(high)}", verdict))

@@ -17,7 +17,9 @@ def suspects(
     model: Model,
     corpus: Annotated[Path, typer.Argument(help="The corpus to look through, as it was trained on or another.")],
     output: Output,
-    min_prob: Annotated[float, typer.Option(min=0, max=1, help="Least probability of a missing annotation.")] = 0.0,
+    min_prob: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Least probability of one; else as the model was made.")
+    ] = None,
     *,
     reading: Reading,
 ) -> None:
@@ -30,11 +32,17 @@ def suspects(
     import json
 
     from goldgap import Recognizer
-    from goldgap.cli.show import out, show_suspects
-    from goldgap.core.files import write_atomic
+    from goldgap.cli.show import out, show_notes, show_suspects
+    from goldgap.core.files import check_target, write_atomic
+    from goldgap.core.notes import Notes
 
+    check_target(output)
     recognizer = Recognizer.load(model)
-    found = recognizer.suspects(reading.read(corpus), min_prob=min_prob)
+    lost = Notes()
+    found = recognizer.suspects(reading.read(corpus), min_prob=min_prob, notes=lost)
+    if reading.strict:
+        lost.refuse_changes()
+    show_notes(lost, f"while predicting with {model}")
     with write_atomic(output) as handle:
         for suspect in found:
             handle.write(json.dumps(suspect.to_json(), ensure_ascii=False) + "\n")

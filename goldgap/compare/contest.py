@@ -144,13 +144,14 @@ def compare(
                 for settings, one in choices:
                     recipe, position = one.recipe(seed), next(number)
                     try:
-                        step = Step(position, total, given.name, name, seed, store.path(given, recipe).exists())
+                        step = Step(position, total, given.name, name, seed, store.kept(given, recipe) is not None)
                         with watch(step, recipe, given) as observe:
                             run = store.get(given, recipe, observe=observe, stopped=stopped)
                     except Stopped:
                         raise
                     except Exception as error:  # the others go on
-                        failed[name].append({"seed": seed, "settings": settings, "why": f"{error}"})
+                        why = f"{error}" or type(error).__name__
+                        failed[name].append({"seed": seed, "settings": settings, "why": why})
                     else:
                         done.setdefault((name, settings), []).append(run)
         tables.append(_table(contest, condition, done, failed))
@@ -162,6 +163,7 @@ def compare(
         "types": list(data.test.labels),
         "samples": SAMPLES,
         "conditions": tables,
+        "cautions": doubts(data).lines(),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -221,7 +222,8 @@ def selection(runs: Sequence[Run]) -> Diagnosis:
 
 def fit(entries: Sequence[Mapping[str, Any]]) -> Diagnosis:
     """Precision and recall on training and dev documents over the epochs (000 Fig. 2)."""
-    _need([entry for entry in entries if "train" in entry and "f1" in entry], "a record with training and dev scores")
+    complete = bool(entries) and all("train" in entry and "f1" in entry for entry in entries)
+    _need(complete, "a record with training and dev scores in each entry")
     columns = [("train", "precision"), ("train", "recall"), ("dev", "precision"), ("dev", "recall")]
     lines: dict[str, list[tuple[float, float]]] = {f"{part} {name}": [] for part, name in columns}
     rows = []
@@ -249,7 +251,8 @@ def traces(names: Sequence[str], records: Mapping[str, Sequence[Mapping[str, Any
     lines: dict[tuple[int, str], list[tuple[float, float]]] = {}
     rows = []
     for run, entries in records.items():
-        _need([entry for entry in entries if "followed" in entry], f"a record with followed spans in {run}")
+        followed = [len(entry.get("followed", ())) for entry in entries]
+        _need(followed and min(followed) == len(names), f"a record that followed {len(names)} spans in {run}")
         for index, name in enumerate(names):
             points = [(entry["epoch"], entry["followed"][index]) for entry in entries]
             lines[index, run] = points
@@ -311,6 +314,9 @@ def _by_method(runs: Sequence[Run]) -> dict[str, list[Run]]:
     groups: dict[str, list[Run]] = {}
     for run in runs:
         groups.setdefault(run.method, []).append(run)
+    for method, own in groups.items():
+        if len({json.dumps({**run.recipe, "seed": 0}, sort_keys=True) for run in own}) > 1:
+            raise InputError(f"runs of {method} with different settings; give those that differ in their seed alone")
     return groups
 
 

@@ -121,9 +121,9 @@ def reproduce(
             first=0 if full else part.first,
             distant_dev=part.distant_dev,
         )
-        texts = {row.name: (row.full or row.contender) if full else row.contender for row in experiment.rows}
+        texts = [(row.name, (row.full or row.contender) if full else row.contender) for row in experiment.rows]
         contest = Contest(
-            [contender(text, *shared, name=name) for name, text in texts.items()],
+            [contender(text, *shared, name=name) for name, text in texts],
             list(range(seeds or part.seeds or experiment.seeds)),
             experiment.baseline,
             part.drop,

@@ -95,8 +95,9 @@ class Run:
 
     @property
     def dev_f1(self) -> float:
-        """The best that an evaluation gave; of the epoch that was kept, unless the last was kept whatever it gave."""
-        return float(max(entry["f1"] for entry in self.metrics))
+        """Of the weights that were kept: the best that an evaluation gave, or the last where none was chosen."""
+        scores = [float(entry["f1"]) for entry in self.metrics]
+        return scores[-1] if self.select_on == "none" else max(scores)
 
     def predicted(self, test: Corpus) -> Corpus:
         """The test documents with what was found in them."""
@@ -147,6 +148,12 @@ class Runs(NamedTuple):
     def find(self, key: str) -> Path | None:
         return next(self.folder.glob(f"*_{key}.json"), None)
 
+    def kept(self, data: Data, recipe: Recipe) -> Run | None:
+        """The run that is kept, with the scores on further documents where they are asked for."""
+        path = self.path(data, recipe)
+        run = Run.read(path) if path.exists() else None
+        return run if run is not None and (run.history or not data.others) else None
+
     def get(
         self,
         data: Data,
@@ -156,9 +163,9 @@ class Runs(NamedTuple):
         stopped: Callable[[], bool] = lambda: False,
     ) -> Run:
         """The run that is kept, or a new one."""
-        path = self.path(data, recipe)
-        if path.exists() and ((run := Run.read(path)).history or not data.others):
+        if (run := self.kept(data, recipe)) is not None:
             return run
+        path = self.path(data, recipe)
         work = self.unfinished / path.stem
         work.mkdir(parents=True, exist_ok=True)
         run = _train(data, recipe, work, observe, stopped)

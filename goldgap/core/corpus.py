@@ -131,12 +131,12 @@ def write_stream(
     """Write documents as they come, whole or not at all; the notes say what the format could not hold."""
     notes = Notes()
     path = Path(path)
-    format_of(path, format).write(_numbered(documents), path, WriteOptions(scheme, strict), notes)
+    format_of(path, format, option="--to").write(_numbered(documents), path, WriteOptions(scheme, strict), notes)
     return notes
 
 
-def format_of(path: Path, name: str | None = None) -> Format:
-    """The format of a file by name, or by its extension."""
+def format_of(path: Path, name: str | None = None, *, option: str = "--format") -> Format:
+    """The format of a file by name, or by its extension; `option` is where a user names one."""
     if name is not None:
         return formats.get(name)
     if path.is_dir():
@@ -145,7 +145,7 @@ def format_of(path: Path, name: str | None = None) -> Format:
         if path.suffix.lower() in candidate.extensions:
             return candidate
     known = ", ".join(suffix for _, candidate in formats.items() for suffix in candidate.extensions)
-    raise InputError(f"the extension {path.suffix!r} belongs to no format ({known}); name one with --format", path=path)
+    raise InputError(f"the extension {path.suffix!r} belongs to no format ({known}); name one with {option}", path=path)
 
 
 def _checked(read: Reader, path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:

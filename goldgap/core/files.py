@@ -122,6 +122,14 @@ def check_target(path: Path) -> None:
         raise InputError(f"the folder {path.parent} does not exist; create it first", path=path)
 
 
+def make_folder(path: Path) -> None:
+    """A folder to write into, with those around it; one that is there is kept."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise InputError("a file stands where a folder is to be made; choose another name", path=path) from None
+
+
 @contextmanager
 def write_atomic(path: Path) -> Iterator[IO[str]]:
     """A UTF-8 text file that appears under its name only when it is complete and on disk."""

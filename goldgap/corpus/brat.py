@@ -12,6 +12,7 @@ from goldgap.core.errors import CorpusError, DocumentError, InputError
 from goldgap.core.files import commit_directory, read_text, safe_join
 from goldgap.core.notes import Notes
 from goldgap.corpus.lines import read_lines
+from goldgap.corpus.losses import count_lost, count_unsaid
 
 _ENTITY = re.compile(r"(T\S*)\t(\S+) ([0-9]{1,12} [0-9]{1,12}(?:;[0-9]{1,12} [0-9]{1,12})*)(?:\t(.*))?")
 _OTHER_KINDS = {
@@ -55,8 +56,8 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
                         raise InputError(f"brat takes no white space in a label, found {entity.label!r}", path=path)
                     surface = re.sub(r"[\r\n\t\0]", " ", document.surface(entity))
                     handle.write(f"T{number}\t{entity.label} {entity.start} {entity.end}\t{surface}\n")
-            if document.complete or document.rejected or document.unknown or document.dropped or document.tokens:
-                notes.change("tokens, completeness and rejected spans, which brat cannot hold (left out)", document.id)
+            count_lost(document, "brat", notes)
+            count_unsaid(document, "brat", notes)
         if options.strict:
             notes.refuse_changes()
 

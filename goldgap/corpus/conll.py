@@ -16,6 +16,7 @@ from goldgap.core.errors import CorpusError, InputError
 from goldgap.core.files import BLOCK, write_atomic
 from goldgap.core.notes import Notes
 from goldgap.corpus.lines import Ids, read_lines
+from goldgap.corpus.losses import count_unsaid
 from goldgap.corpus.tags import (
     OUTSIDE,
     UNKNOWN,
@@ -65,7 +66,10 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
         try:
             name = ids.claim(sentence.id or str(number), sentence.lines[0])
         except InputError as error:
-            raise CorpusError(error.message, path=path, line=sentence.lines[0]) from None
+            if options.on_error != "skip":
+                raise CorpusError(error.message, path=path, line=sentence.lines[0]) from None
+            notes.change(f"sentence ({error.message}; left out)", f"{path}:{sentence.lines[0]}")
+            continue
         document = Document(text, entities, id=name, tokens=tokens)
         if knows_unknown:
             document = document.replace(complete=True, unknown=_unknown_ranges(sentence, tokens))
@@ -90,6 +94,7 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
             with_unknown = with_unknown or bool(document.unknown)
             if document.dropped or document.rejected:
                 notes.change("dropped or rejected spans, which a token file cannot hold (left out)", document.id)
+            count_unsaid(document, "a token file", notes)
             if document.id != str(number):
                 notes.change("document id, which a token file does not hold (numbered anew)", document.id)
             if document.complete:
@@ -133,7 +138,8 @@ def _sentences(path: Path, lines: list[str], options: ReadOptions, notes: Notes)
         except InputError as error:
             if options.on_error == "error":
                 raise CorpusError(error.message, path=path, line=number) from None
-            notes.change(f"sentence with a malformed row ({error.message}; left out)", f"{path}:{number}")
+            if not bad:
+                notes.change(f"sentence with a malformed row ({error.message}; left out)", f"{path}:{number}")
             bad = True
             continue
         sentence.lines.append(number)
@@ -188,7 +194,7 @@ def _cells(line: str, separator: str | None) -> list[str]:
 
 def _is_comment(line: str, cells: list[str], columns: int) -> bool:
     """A line before the first token of a sentence that begins with # and is not a row: '#<TAB>O' is the token #."""
-    return line.startswith("#") and len(cells) != columns
+    return line.startswith("#") and (len(cells) != columns or _ID_COMMENT.fullmatch(line.strip()) is not None)
 
 
 def _scheme(path: Path, sentences: list[_Sentence], options: ReadOptions, notes: Notes) -> str:

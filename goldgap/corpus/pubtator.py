@@ -13,6 +13,7 @@ from goldgap.core.errors import CorpusError, DocumentError, InputError
 from goldgap.core.files import write_atomic
 from goldgap.core.notes import Notes
 from goldgap.corpus.lines import Ids, iterate_lines
+from goldgap.corpus.losses import count_lost, count_unsaid
 
 _PASSAGE = re.compile(r"([^|\t]+)\|([ta])\|(.*)")
 
@@ -61,10 +62,8 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
                 surface = re.sub(r"[\r\n\t\0]", " ", document.surface(entity))
                 handle.write(f"{document.id}\t{entity.start}\t{entity.end}\t{surface}\t{entity.label}\n")
             handle.write("\n")
-            if document.complete or document.rejected or document.unknown or document.dropped or document.tokens:
-                notes.change(
-                    "tokens, completeness and rejected spans, which PubTator cannot hold (left out)", document.id
-                )
+            count_lost(document, "PubTator", notes)
+            count_unsaid(document, "PubTator", notes)
         if options.strict:
             notes.refuse_changes()
 

@@ -11,6 +11,7 @@ from goldgap.core.document import Document
 from goldgap.core.files import write_atomic
 from goldgap.core.notes import Notes
 from goldgap.corpus.lines import iterate_lines
+from goldgap.corpus.losses import count_lost
 
 
 def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
@@ -34,6 +35,7 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
                 notes.change("line end or NUL inside a text (written as a blank)", document.id)
             if document.entities:
                 notes.change("entity, which raw text cannot hold", document.id, count=len(document.entities))
+            count_lost(document, "raw text", notes)
             if not line.strip():
                 notes.change("document without text (left out)", document.id)
             else:

@@ -40,7 +40,10 @@ def pair_up(gold: Corpus, predicted: Corpus) -> list[tuple[Document, Document]]:
     for corpus in (gold, predicted):
         repeated = [name for name, times in Counter(document.id for document in corpus).items() if times > 1]
         if repeated:
-            raise InputError(f"the id {repeated[0]!r} belongs to several documents; ids must be unique to be paired")
+            raise InputError(
+                f"the id {repeated[0]!r} belongs to several documents; ids must be unique to be paired; leave them out "
+                "and documents are numbered"
+            )
     by_id = {document.id: document for document in predicted}
     missing = [document.id for document in gold if document.id not in by_id]
     extra = by_id.keys() - {document.id for document in gold}

@@ -9,6 +9,7 @@ from itertools import islice
 import torch
 
 from goldgap.core.document import Document, Entity
+from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
 from goldgap.decode import Candidate, decode
 from goldgap.encode.batch import Batch, batch_order
@@ -41,11 +42,16 @@ def predict(
     joint, rank_by         of a bi-encoder: whether the ends of a span must pass their thresholds too, and what comes
                            first where entities may not overlap, by similarity or by margin
     """
-    least = {model.labels.index(label) + 1: value for label, value in (thresholds or {}).items()}
+    least = numbered(thresholds, model.labels)
     for document, found in candidates(model, documents, notes, joint=joint, rank_by=rank_by):
         chosen = decode(found, how, min_prob=min_prob, thresholds=least)
         entities = [Entity(c.start, c.end, model.labels.types[c.label - 1], c.score) for c in chosen]
         yield document.replace(entities=tuple(entities), complete=False, unknown=(), rejected=(), dropped=())
+
+
+def numbered(thresholds: Mapping[str, float] | None, labels: Labels) -> dict[int, float]:
+    """The thresholds of types by their numbers."""
+    return {labels.index(label) + 1: value for label, value in (thresholds or {}).items()}
 
 
 def candidates(

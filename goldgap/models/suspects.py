@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from goldgap.core.document import Document
+from goldgap.core.notes import Notes
 from goldgap.corpus.words import word_spans, words_of
 from goldgap.decode import Candidate, decode
 from goldgap.models.model import Model
-from goldgap.models.predict import candidates
+from goldgap.models.predict import candidates, numbered
 from goldgap.models.states import Knowledge, open_types
 
 CONTEXT = 40
@@ -49,16 +50,26 @@ class Suspect(NamedTuple):
 
 
 def suspects(
-    model: Model, documents: Iterable[Document], knowledge: Knowledge, *, how: str = "greedy", min_prob: float = 0.0
+    model: Model,
+    documents: Iterable[Document],
+    knowledge: Knowledge,
+    *,
+    how: str = "greedy",
+    min_prob: float = 0.0,
+    thresholds: Mapping[str, float] | None = None,
+    joint: bool = False,
+    rank_by: str = "similarity",
+    notes: Notes | None = None,
 ) -> list[Suspect]:
-    """Unknown spans that the model calls an entity, by surface and type, best first.
+    """Unknown spans that the model calls an entity, by surface and type, best first; decoded as in `predict`.
 
     In flat corpora, those that overlap an annotation wherever they were found come behind all others: there it is the
     annotation's ends that are in question.
     """
     groups: dict[tuple[str, str], list[Place]] = {}
-    for document, found in candidates(model, documents):
-        for item in decode(_still_open(document, found, knowledge), how, min_prob=min_prob):
+    least = numbered(thresholds, model.labels)
+    for document, found in candidates(model, documents, notes, joint=joint, rank_by=rank_by):
+        for item in decode(_still_open(document, found, knowledge), how, min_prob=min_prob, thresholds=least):
             surface = document.text[item.start : item.end]
             groups.setdefault((surface, model.labels.types[item.label - 1]), []).append(_place(document, item))
     ranked = []

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goldgap.report.comparison import comparison_markdown
+from goldgap.report.comparison import comparison_markdown, verdict_of
 
 Values = Mapping[str, Any]
 
@@ -18,29 +18,30 @@ def experiment_rows(results: Sequence[Values], score: str) -> tuple[list[str], l
     """
     columns = [""]
     rows: dict[str, list[str]] = {}
-    for condition in _conditions(results):
+    for baseline, condition in _conditions(results):
         printed = any(row["paper"] is not None for row in condition["contenders"])
         columns += [f"{condition['name']}: {score} F1", "verdict"] + (
             [f"paper, {condition['place']}"] if printed else []
         )
         for row in condition["contenders"]:
             paper = "-" if row["paper"] is None else f"{row['paper']:.2f}"
-            rows.setdefault(row["name"], [row["name"]]).extend([*_ours(row, score), *([paper] if printed else [])])
+            verdict = verdict_of(row, condition, baseline)
+            ours = [_ours(row, score), "" if score == "dev" else verdict]
+            rows.setdefault(row["name"], [row["name"]]).extend([*ours, *([paper] if printed else [])])
     return columns, list(rows.values())
 
 
-def _conditions(results: Sequence[Values]) -> list[Values]:
-    return [condition for result in results for condition in result["conditions"]]
+def _conditions(results: Sequence[Values]) -> list[tuple[str, Values]]:
+    return [(result["baseline"], condition) for result in results for condition in result["conditions"]]
 
 
-def _ours(row: Values, score: str) -> list[str]:
+def _ours(row: Values, score: str) -> str:
     if "f1" not in row:
-        return ["failed", ""]
+        return "failed"
     if score == "dev":
-        return [f"{100 * row['dev_f1']:.2f}", ""]
+        return f"{100 * row['dev_f1']:.2f}"
     spread = "" if row["sd"] is None else f" ({100 * row['sd']:.2f})"
-    against = row.get("against")
-    return [f"{100 * row['f1']:.2f}{spread}", against["verdict"] if against else "baseline"]
+    return f"{100 * row['f1']:.2f}{spread}"
 
 
 def experiment_markdown(experiment: Values, results: Sequence[Values]) -> str:

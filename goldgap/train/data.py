@@ -79,8 +79,8 @@ def hold_out(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
 def is_flat(corpus: Corpus) -> bool:
     """Whether no two entities of any document overlap."""
     for document in corpus:
-        entities = sorted(document.entities, key=lambda entity: (entity.start, entity.end))
-        if any(after.start < before.end for before, after in pairwise(entities)):
+        keys = sorted({entity.key for entity in document.entities})  # one that stands twice overlaps nothing
+        if any(start < end for (_, end, _), (start, _, _) in pairwise(keys)):
             return False
     return True
 

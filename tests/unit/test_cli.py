@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from goldgap import Corpus, Recognizer, __version__
+from goldgap import Corpus, Document, Entity, Recognizer, __version__
+from goldgap.cli.options import Reading
+from goldgap.core.errors import InputError
 from goldgap.demo import DEV, DICTIONARY, TEST
 from goldgap.encode import transformer
+from goldgap.evaluate.scores import evaluate
 from goldgap.train.methods import METHODS
 from tests.command import Run
 from tests.tiny import save_tiny_encoder
@@ -354,3 +357,38 @@ def test_a_mask_that_cannot_be_written_leaves_nothing_behind(run: Run, tmp_path:
 def test_strict_holds_for_what_annotate_writes(run: Run, tmp_path: Path) -> None:
     assert run("annotate", DEV, "-d", DICTIONARY, "-o", "labels.conll", "--strict").status == 2
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["out.conll", "out.pubtator", "folder"])
+def test_who_made_an_entity_and_how_sure_it_is_are_not_lost_in_silence(name: str, tmp_path: Path) -> None:
+    entities = (Entity(0, 3, "PER", score=0.7, source="dictionary"), Entity(8, 11, "PER"))
+    written = Corpus([Document("Ann met Bob", entities)]).write(
+        tmp_path / name, format="brat" if name == "folder" else None
+    )
+    lines = "\n".join(written.lines())
+    assert "1 x entity not made by a person, which" in lines
+    assert "1 x probability of an entity, which" in lines
+    with pytest.raises(InputError, match="not made by a person"):
+        Corpus([Document("Ann met Bob", entities)]).write(tmp_path / "strict.conll", strict=True)
+
+
+def test_two_training_files_that_number_from_one_are_told_apart(tmp_path: Path) -> None:
+    for name in ("a.conll", "b.conll"):
+        (tmp_path / name).write_text("Ann\tB-PER\nmet\tO\n\nBob\tI-PER\nmet\tO\n", encoding="utf-8")
+    reading = Reading(strict=False, on_error="error", rule="lenient")
+    both = reading.read_training([tmp_path / "a.conll"], [tmp_path / "b.conll"])
+    assert [document.id for document in both] == ["1", "2", "3", "4"]
+    assert [document.complete for document in both] == [False, False, True, True]
+    assert any("2 x " in line for line in both.notes.lines())  # of both files
+    evaluate(both, both)
+
+
+def test_calls_that_ended_in_a_traceback_are_told(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    for call, told in (
+        (("demo", "-o", "file"), "a file stands where a folder is to be made"),
+        (("convert", "file", "out.xyz", "--format", "text"), "name one with --to"),
+    ):
+        result = run(*call)
+        assert (result.status, told in result.err) == (2, True), result.err
+    assert run("evaluate", "file", "file", "--format", "text", "--seed", "-1").status == 2

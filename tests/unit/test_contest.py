@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 
 from goldgap import Corpus, Document, Entity
+from goldgap.cli.show import show_contest
 from goldgap.compare import runs
 from goldgap.compare.contest import Contest, compare, contender, doubts, variants
 from goldgap.compare.identity import code_hash
 from goldgap.compare.runs import Data, Found, Run, Runs
 from goldgap.core.errors import ConfigError, RunError
 from goldgap.evaluate.scores import evaluate
+from goldgap.report.experiment import experiment_rows
 from goldgap.train.loop import Stopped
 from goldgap.train.recipe import Recipe
 
@@ -297,3 +299,32 @@ def test_texts_that_were_trained_on_and_types_that_were_not_are_told() -> None:
     assert not doubts(
         Data("", train, None, Corpus([Document("Eve", (Entity(0, 3, "PER"), Entity(1, 2, "MISC")))]), {})
     ).changes
+
+
+def test_the_dev_score_is_that_of_the_weights_that_were_kept(
+    tmp_path: Path, trained: list[tuple[str, str, int]]
+) -> None:
+    compare(contest("span", seeds=1), data(), Runs(tmp_path))
+    run = Run.read(next(tmp_path.glob("*.json")))
+    falling = replace(run, metrics=[{"f1": 0.9}, {"f1": 0.2}])
+    assert falling.dev_f1 == 0.9
+    assert replace(falling, select_on="none").dev_f1 == 0.2
+
+
+def test_where_the_baseline_failed_no_other_method_is_called_the_baseline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def quality(_: Data, recipe: Recipe) -> float:
+        if recipe.method == "span":
+            raise AssertionError
+        return 0.5
+
+    pretend(monkeypatch, quality)
+    result = compare(contest("span", "uniform"), data(), Runs(tmp_path))
+    assert rows(result)["span"]["failed"][0]["why"] == "AssertionError"
+    show_contest(result)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "baseline failed" in shown
+    place = {"place": "", "contenders": [{**row, "paper": None} for row in result["conditions"][0]["contenders"]]}
+    _, table = experiment_rows([{**result, "conditions": [{**result["conditions"][0], **place}]}], "test")
+    assert [row[2] for row in table] == ["failed", "the baseline failed"]

@@ -217,3 +217,19 @@ def test_thresholds_leave_out_what_is_less_likely() -> None:
 def test_without_what_is_needed_nothing_is_diagnosed(look: Any) -> None:
     with pytest.raises(InputError, match="nothing to diagnose: expected"):
         look()
+
+
+def test_a_record_that_lacks_something_is_refused() -> None:
+    without = [{**entries()[0]}, {name: value for name, value in entries()[1].items() if name != "train"}]
+    with pytest.raises(InputError, match="training and dev scores in each entry"):
+        diagnose.fit(without)
+    with pytest.raises(InputError, match="a record that followed 3 spans in nrces"):
+        diagnose.traces(["Oslo", "new Oslo", "old Oslo"], {"nrces": entries()})
+
+
+def test_runs_of_one_method_with_different_settings_are_not_averaged() -> None:
+    two = [replace(RUNS[0], recipe={"seed": 0, "ratio": 1}), replace(RUNS[1], recipe={"seed": 1, "ratio": 2})]
+    with pytest.raises(InputError, match="runs of uniform with different settings"):
+        diagnose.over_epochs(two)
+    same = [replace(run, recipe={"seed": run.seed, "ratio": 1}) for run in RUNS[:2]]
+    assert diagnose.over_epochs(same).rows

@@ -276,3 +276,13 @@ rows = [{ name = "all", contender = "span" }, { name = "few", contender = "unifo
     assert len(list((folder / "results").glob("*.json"))) == 2
     assert run(*call).out.count(": kept") == 2
     assert json.loads(next((folder / "results").glob("*span*.json")).read_text(encoding="utf-8"))["method"] == "span"
+
+
+def test_two_rows_of_one_name_are_refused_before_anything_is_trained(
+    known: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = pretend(monkeypatch, lambda _, recipe: QUALITY[recipe.method])
+    row = {"name": "all", "contender": "span"}
+    with pytest.raises(ConfigError, match="'all' stands twice"):
+        run_it(experiment(rows=[row, row]), known, tmp_path)
+    assert not done
