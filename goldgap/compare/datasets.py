@@ -147,7 +147,11 @@ def _checked(name: str, corpus: Dataset, part: str, folder: Path) -> Path:
                 path=path,
             )
         case "altered":
-            raise IntegrityError(f"not the {part} file of {name} that we know{known}", path=path)
+            raise IntegrityError(
+                f"not the {part} file of {name} that we know{known}: its sha256 is {sha256(path)}; get it from "
+                f"{corpus.source} again",
+                path=path,
+            )
     return path
 
 

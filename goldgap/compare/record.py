@@ -16,12 +16,11 @@ from goldgap.core.files import read_text, write_atomic
 from goldgap.corpus.words import word_spans, words_of
 from goldgap.encode.batch import Example
 from goldgap.encode.windows import owned
-from goldgap.evaluate.scores import evaluate
 from goldgap.models.model import Model
-from goldgap.models.predict import BATCH_SIZE, predict
+from goldgap.models.predict import BATCH_SIZE
 from goldgap.models.span import SpanScores
 from goldgap.train.loop import Seen
-from goldgap.train.recipe import Recipe
+from goldgap.train.select import score
 
 
 class Recorder:
@@ -55,9 +54,9 @@ class Recorder:
             return
         entry: dict[str, Any] = dict(seen.metrics)
         if self.train is not None:
-            entry["train"] = _scores(seen.model, seen.recipe, whole_truth(self.train))
+            entry["train"] = score(seen.model, seen.recipe, whole_truth(self.train))
         if self.others:
-            scores = {name: _scores(seen.model, seen.recipe, corpus) for name, corpus in self.others.items()}
+            scores = {name: score(seen.model, seen.recipe, corpus) for name, corpus in self.others.items()}
             entry["others"] = scores
         if self.follow is not None:
             entry["followed"] = [round(value, 6) for value in entity_probabilities(seen.model, self.follow)]
@@ -92,12 +91,6 @@ def read_record(path: Path) -> list[dict[str, Any]]:
 def whole_truth(corpus: Corpus) -> Corpus:
     """The corpus with the annotations that were taken away put back."""
     return corpus.map(lambda document: document.replace(entities=document.entities + document.dropped, dropped=()))
-
-
-def _scores(model: Model, recipe: Recipe, corpus: Corpus) -> dict[str, float]:
-    found = Corpus(predict(model, corpus, **recipe.decode.model_dump()))
-    score = evaluate(corpus, found, samples=0).strict.micro
-    return {"precision": score.precision, "recall": score.recall, "f1": score.f1}
 
 
 @torch.no_grad()

@@ -198,21 +198,28 @@ def verify_directory(path: Path) -> list[str]:
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise IntegrityError("not a manifest of goldgap, or an altered one", path=path / MANIFEST) from None
     if isinstance(version, int) and version != MANIFEST_FORMAT:
-        raise IntegrityError(f"format {version}, expected {MANIFEST_FORMAT}", path=path / MANIFEST)
+        raise IntegrityError(
+            f"format {version}, expected {MANIFEST_FORMAT}: another version of goldgap wrote it; save it again",
+            path=path / MANIFEST,
+        )
     entries: dict[str, dict[str, object]] = {
         name: {"sha256": hashes[name], "bytes": sizes[name]} for name in sorted(files)
     }
     if data != _manifest_text(entries).encode():
-        raise IntegrityError("altered: it does not match its own checksum", path=path / MANIFEST)
+        raise IntegrityError(
+            "altered: it does not match its own checksum; copy or train it again", path=path / MANIFEST
+        )
     foreign = sorted(set(_relative_files(path)) - set(entries) - {MANIFEST})
     if foreign:
         raise IntegrityError(f"a file that the manifest does not list: {foreign[0]}", path=path)
     for name in entries:
         file = safe_join(path, name)
         if not file.is_file():
-            raise IntegrityError(f"{name} is missing", path=path)
+            raise IntegrityError(f"{name} is missing; copy the folder whole, or train it again", path=path)
         if file.stat().st_size != sizes[name] or sha256(file) != hashes[name]:
-            raise IntegrityError(f"{name} was altered: its bytes are not those the manifest lists", path=path)
+            raise IntegrityError(
+                f"{name} was altered: its bytes are not those the manifest lists; copy or train it again", path=path
+            )
     return list(entries)
 
 

@@ -24,8 +24,6 @@ class Usage:
     found: set[int] = field(default_factory=set)
     """Entries that stand somewhere in the text, whatever became of the match."""
     used: Counter[int] = field(default_factory=Counter)
-    covered: Counter[int] = field(default_factory=Counter)
-    """Matches inside a longer one, which won."""
     conflicts: Counter[int] = field(default_factory=Counter)
     """Matches that partly overlap an earlier one, which won."""
     ambiguous: Counter[tuple[int, ...]] = field(default_factory=Counter)
@@ -69,14 +67,14 @@ def _annotate(
         if not entries:
             continue
         if start < reach and not rules.overlapping:
-            lost = usage.covered if end <= reach else usage.conflicts
-            lost.update(entries)
+            if end > reach:
+                usage.conflicts.update(entries)
             continue
         reach = max(reach, end)
         for number in entries:
             _record(document, start, end, number, usage)
             chosen.append(Entity(start, end, dictionary.entries[number].label, source=SOURCE))
-    return document.replace(entities=tuple(chosen), complete=False, unknown=())
+    return document.replace(entities=tuple(chosen), complete=False, unknown=(), dropped=())
 
 
 def _not_rejected(

@@ -36,8 +36,3 @@ class Diagnosis(NamedTuple):
             "table": [dict(zip(self.columns, row, strict=True)) for row in self.rows],
             "series": [series._asdict() for series in self.series],
         }
-
-    def to_markdown(self) -> str:
-        lines = [f"| {' | '.join(self.columns)} |", "|" + "---|" * len(self.columns)]
-        lines += [f"| {' | '.join(row)} |" for row in self.rows]
-        return f"{self.finding}\n\n" + "\n".join(lines) + "\n"

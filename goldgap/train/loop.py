@@ -11,16 +11,13 @@ from goldgap.core.corpus import Corpus
 from goldgap.core.errors import GoldgapError
 from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
-from goldgap.evaluate.scores import evaluate
 from goldgap.models.model import Model
-from goldgap.models.predict import predict
 from goldgap.train.build import build
 from goldgap.train.checkpoint import (
     Checkpoints,
     Metrics,
     RunState,
     claim_work,
-    contiguous,
     require_numbers,
     run_identity,
 )
@@ -28,6 +25,7 @@ from goldgap.train.data import NOTHING, LeftOut, Plan, describe, prepare, split
 from goldgap.train.optimiser import make_optimiser
 from goldgap.train.recipe import Recipe
 from goldgap.train.resolve import resolved
+from goldgap.train.select import choose, score
 from goldgap.train.step import Stepper, Taken
 
 
@@ -107,8 +105,9 @@ def train(
         if plan.evaluates_after(state.step) and state.evaluated < state.step:
             metrics = _measure(state, plan)
             if run.dev is not None:
-                metrics |= _score(run.model, run.recipe, run.dev, stop_if_asked)
-            _choose(state, metrics, run.model, run.recipe.select_on)
+                run.model.fit_to(run.dev.documents)
+                metrics |= score(run.model, run.recipe, run.dev, stop_if_asked)
+            choose(state, metrics, run.model, run.recipe.select_on)
             observe(Seen(plan.progress(state.step - 1), None, metrics, run.model, run.recipe))
         if state.step == plan.steps or 0 < options.patience <= state.waited:
             break
@@ -189,26 +188,3 @@ def _measure(state: RunState, plan: Plan) -> Metrics:
     if sums["effective"]:
         metrics["effective"] = sums["effective"] / sums["weighed"]
     return metrics
-
-
-def _score(model: Model, recipe: Recipe, dev: Corpus, stop_if_asked: Callable[[], None]) -> Metrics:
-    model.fit_to(dev.documents)
-    found = []
-    for document in predict(model, dev, **recipe.decode.model_dump()):
-        found.append(document)
-        stop_if_asked()
-    score = evaluate(dev, Corpus(found), samples=0).strict.micro
-    return {"precision": score.precision, "recall": score.recall, "f1": score.f1}
-
-
-def _choose(state: RunState, metrics: Metrics, model: Model, select_on: str | None) -> None:
-    """Note an evaluation, and keep the weights if they are the best so far."""
-    state.metrics.append(metrics)
-    state.evaluated, state.sums = state.step, {}
-    if select_on == "none":
-        state.best_step = state.step
-    elif metrics["f1"] > state.best_f1 or state.best_f1 == 0:  # of scores of 0, the last: it was trained the longest
-        state.best_f1, state.best_step, state.waited = metrics["f1"], state.step, 0
-        state.best = {name: tensor.clone() for name, tensor in contiguous(model.state_dict()).items()}
-    else:
-        state.waited += 1

@@ -171,10 +171,10 @@ def test_an_unknown_rule_names_the_nearest() -> None:
         Dictionary([Entry("X", "y")]).annotate(Corpus([Document("y")]), plural=True)
 
 
-def test_usage_tells_covered_from_conflicting_matches() -> None:
+def test_a_match_inside_the_winner_is_no_conflict() -> None:
     dictionary = Dictionary([Entry("A", "a b c"), Entry("B", "b"), Entry("C", "c d"), Entry("D", "zz")])
     usage = annotate(Corpus([Document("a b c d")]), dictionary, MatchRules(case="exact")).usage
-    assert (dict(usage.used), dict(usage.covered), dict(usage.conflicts)) == ({0: 1}, {1: 1}, {2: 1})
+    assert (dict(usage.used), dict(usage.conflicts)) == ({0: 1}, {2: 1})
 
 
 # The oracle: every entry at every position, by loops.
@@ -256,7 +256,7 @@ def test_a_span_gets_each_of_its_types_once() -> None:
 def test_a_match_that_ends_with_the_winner_is_covered_and_no_conflict() -> None:
     dictionary = Dictionary([Entry("A", "acute pain"), Entry("B", "pain")])
     usage = annotate(Corpus([Document("acute pain")]), dictionary, MatchRules()).usage
-    assert (dict(usage.covered), dict(usage.conflicts)) == ({1: 1}, {})
+    assert (dict(usage.used), dict(usage.conflicts)) == ({0: 1}, {})
 
 
 def test_the_example_of_an_entry_is_its_first_match_with_thirty_characters_on_each_side() -> None:
