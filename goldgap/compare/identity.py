@@ -7,6 +7,7 @@ import hashlib
 import inspect
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -76,8 +77,10 @@ def key_of(hashes: Mapping[str, str], recipe: Recipe) -> str:
 
 
 def _settings(recipe: Recipe) -> dict[str, Any]:
-    """The settings that this recipe's model reads."""
+    """The settings that this recipe's model reads; whether a default was written out makes no difference."""
     values = recipe.model_dump(mode="json")
+    for chosen, variant in (("policy", recipe.make_policy()), ("loss", recipe.make_loss())):
+        values[chosen]["settings"] = asdict(variant)  # type: ignore[arg-type]
     kind, looks_up = recipe.model.kind, recipe.encoder.name in (BILSTM, FLAT)
     unread = [
         *([] if kind == "bi-encoder" else ["bi_encoder", "types", "decode.joint", "decode.rank_by"]),
