@@ -52,9 +52,9 @@ class TransformerEncoder(nn.Module):
     def piece_limit(self, tokenizer: Any) -> int:
         config: Any = self.model.config
         positions = getattr(config, "max_position_embeddings", 512)
-        # RoBERTa's positions begin behind the padding index.
-        if getattr(config, "model_type", "") in ("roberta", "xlm-roberta", "camembert"):
-            positions -= config.pad_token_id + 1
+        table: Any = getattr(getattr(self.model, "embeddings", None), "position_embeddings", None)
+        if (padding := getattr(table, "padding_idx", None)) is not None:  # as RoBERTa's, they begin behind it
+            positions -= padding + 1
         special = special_pieces(tokenizer)
         return int(positions) - len(special.before) - len(special.behind)
 

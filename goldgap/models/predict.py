@@ -12,7 +12,7 @@ from goldgap.core.document import Document, Entity
 from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
 from goldgap.decode import Candidate, decode
-from goldgap.encode.batch import Batch, batch_order
+from goldgap.encode.batch import Batch, Example, batch_order
 from goldgap.encode.windows import owned
 from goldgap.models.model import Model
 from goldgap.models.span import SpanScores, end_words
@@ -76,7 +76,11 @@ def scored(
     model: Model, documents: Sequence[Document], notes: Notes | None = None
 ) -> Iterator[tuple[Batch, SpanScores]]:
     """The scores of all windows of some documents, batch by batch and by length."""
-    examples = model.examples(documents, notes)
+    yield from scored_examples(model, model.examples(documents, notes))
+
+
+def scored_examples(model: Model, examples: Sequence[Example]) -> Iterator[tuple[Batch, SpanScores]]:
+    """The scores of windows, batch by batch and by length."""
     lengths = [example.length for example in examples]
     was_training = model.training
     model.eval()

@@ -172,7 +172,7 @@ class SpanHead(nn.Module):
         features: Features | None = None
         if self.features == "span":
             width = start.new_zeros(widths, 0) if self.head.width is None else self.head.width.weight
-            features = SpanFeatures(start.detach(), end.detach(), width.detach())
+            features = SpanFeatures(*(part.detach().float() for part in (start, end, width)))
         elif hidden is not None:
             features = DenseFeatures(hidden.detach().flatten(1, 2))
         return SpanScores(logits.flatten(1, 2), valid, features)

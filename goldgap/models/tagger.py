@@ -73,7 +73,7 @@ def read_off_tags(batch: Batch, scores: SpanScores, tagset: TagSet) -> Iterator[
         for span in found[row]:
             log_p = next(chances)
             start, end = example.words[span.first][0], example.words[span.end - 1][1]
-            gain = log_p - math.log(max(-math.expm1(log_p), 1e-12))
+            gain = -math.log(max(-math.expm1(log_p), 1e-12))  # above 0: the best tags are chosen already
             candidates.append(Candidate(start, end, tagset.labels.index(span.label) + 1, math.exp(log_p), gain))
         yield candidates, example.document
 

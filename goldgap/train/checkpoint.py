@@ -125,11 +125,12 @@ def claim_work(folder: Path, identity: Mapping[str, Any]) -> None:
 
 def same_run(theirs: Mapping[str, Any], mine: Mapping[str, Any], place: Path) -> None:
     """Refuse to go on with what another run has left."""
-    for name, value in mine.items():
-        if theirs.get(name) != value:
+    for name in {**mine, **theirs}:
+        there, here = theirs.get(name), mine.get(name)
+        if there != here:
             raise ConfigError(
-                f"{name} is {_short(theirs.get(name))} there and {_short(value)} here: --resume goes on with the "
-                "same recipe and data. Call it as it was called, or remove the folder to start anew",
+                f"{name} is {_short(there)} there and {_short(here)} here: --resume goes on with the same recipe "
+                "and data. Call it as it was called, or remove the folder to start anew",
                 path=place,
             )
 

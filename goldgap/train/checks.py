@@ -31,7 +31,7 @@ def check(recipe: Recipe) -> None:
         raise ConfigError("two_step.none: only a tagger has tags for them; set it to 0")
     if recipe.two_step.statistic == "marginal" and not is_tagger:
         raise ConfigError("two_step.statistic = marginal: only a tagger has them; use o-value or o-margin")
-    if recipe.lexicon.used != "no" and recipe.encoder.name in ("bilstm", "flat"):
+    if recipe.lexicon.used != "no" and recipe.encoder.name in _LOOK_UP:
         raise ConfigError(
             f"lexicon.used = {recipe.lexicon.used}: it stands around a pretrained encoder, not {recipe.encoder.name}"
         )
@@ -42,7 +42,7 @@ def check(recipe: Recipe) -> None:
             "policy.score_mode = eval: a second pass scores no span wider than model.max_width, which "
             "bi_encoder.train_all asks for"
         )
-    alone = recipe.encoder.name in ("bilstm", "flat") or recipe.lexicon.used != "no"
+    alone = recipe.encoder.name in _LOOK_UP or recipe.lexicon.used != "no"
     if is_bi and alone and recipe.bi_encoder.describe != "atomic":
         what = "encoder.name = " + recipe.encoder.name if recipe.lexicon.used == "no" else "lexicon.used"
         raise ConfigError(f"{what}: it cannot read what a type is; set bi_encoder.describe=atomic, or use minilm")
@@ -57,6 +57,8 @@ def check(recipe: Recipe) -> None:
         raise ConfigError(f"types: the method {recipe.method} does not read what a type is; use binder")
     if not is_bi and not is_tagger and recipe.model.max_width == 0 and recipe.model.head != "pair":
         raise ConfigError(f"model.max_width = 0: the {recipe.model.head} head embeds widths, so it needs a largest one")
+    if is_bi and recipe.bi_encoder.train_all and recipe.policy.name == "fraction":
+        raise ConfigError("bi_encoder.train_all: the policy fraction numbers the spans, so it needs a largest width")
     if recipe.model.max_width == 0 and recipe.policy.name == "fraction" and not is_tagger:
         raise ConfigError("model.max_width = 0: the policy fraction numbers the spans, so it needs a largest width")
 
@@ -101,6 +103,12 @@ def _unread(recipe: Recipe) -> Iterator[tuple[str, str]]:
             yield name, f"the method {recipe.method} has no head of spans"
         elif name in ("model.max_width", "model.width_size") and kind == "tagger":
             yield name, "a tagger finds entities of any length"
+        elif name in ("encoder.layers", "encoder.pooling") and recipe.encoder.name in _LOOK_UP:
+            yield name, f"{recipe.encoder.name} has one vector for a word"
+        elif name == "model.width_size" and recipe.model.head == "pair":
+            yield name, "the pair head embeds no widths"
+        elif name in ("bi_encoder.pooling", "bi_encoder.share_encoders") and recipe.bi_encoder.describe == "atomic":
+            yield name, "nothing is read for types that are atomic"
         elif name == "train.known_weight" and loss in ("contrastive", "crf"):
             yield name, f"the loss {loss} weighs whole texts"
 

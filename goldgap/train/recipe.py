@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -290,9 +291,8 @@ def _make(registry: Registry[Any], kind: str, chosen: Chosen) -> Any:
             raise ConfigError(unknown_name(f"setting of the {kind} {chosen.name}", name, known))
     try:
         open_ = {"ratio"} if ratio_is_open(chosen) else set()
-        return TypeAdapter(variant).validate_python(
-            {name: value for name, value in chosen.settings.items() if name not in open_}
-        )
+        given = {name: value for name, value in chosen.settings.items() if name not in open_}
+        return TypeAdapter(variant).validate_json(json.dumps(given), strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join([kind, *map(str, first["loc"])])

@@ -13,7 +13,6 @@ from goldgap.core.errors import RunError
 from goldgap.core.progress import Progress
 from goldgap.encode.batch import Batch
 from goldgap.losses import Loss
-from goldgap.losses.base import reduce
 from goldgap.losses.contrastive import Contrastive
 from goldgap.losses.crf import SequenceLoss
 from goldgap.losses.cross_entropy import partial_label
@@ -26,7 +25,7 @@ from goldgap.train.data import TrainingSet
 from goldgap.train.none_spans import with_none
 from goldgap.train.optimiser import set_rates
 from goldgap.train.recipe import Recipe, TrainSettings
-from goldgap.unknown import Cells, Policy, ask
+from goldgap.unknown import Cells, Policy, ask, named
 from goldgap.unknown.cells import Weighing
 
 
@@ -89,7 +88,8 @@ class Stepper:
         (loss * share).backward()  # type: ignore[no-untyped-call]
         effective = 0.0
         if isinstance(self.policy, Weighing):
-            effective = float(self.policy.effective_sample_size(cells, progress).sum())
+            with named(self.recipe.policy.name, progress):
+                effective = float(self.policy.effective_sample_size(cells, progress).sum())
         missampled = 0 if known.dropped is None else int((keep & known.dropped).sum())
         return Taken(float(loss.detach()), int(batch.words.sum()), int(keep.sum()), missampled, effective, len(indices))
 
@@ -103,8 +103,9 @@ class Stepper:
         return with_none(known, keep, batch.words, tagset, chances, share=options.none, width=width)
 
     def _cells(self, batch: Batch, scores: SpanScores, known: BatchStates) -> Cells:
-        documents = torch.tensor([example.document for example in batch.examples], dtype=torch.long)
-        if isinstance(self.policy, Weighing) and self.policy.score_mode == "eval":
+        texts = [example.document + (example.index << 32) for example in batch.examples]  # windows are told apart
+        features, mode = scores.features, getattr(self.policy, "score_mode", None)
+        if mode == "eval":
             self.model.eval()
             with torch.no_grad():
                 scores = self.model(batch)
@@ -115,9 +116,9 @@ class Stepper:
         if known.aside is not None:
             unknown = unknown & ~known.aside
         logits = scores.logits.detach().float()
-        if isinstance(self.policy, Weighing) and isinstance(scores.chain, Chain):
+        if mode is not None and isinstance(scores.chain, Chain):
             logits = scores.chain.log_marginals(logits, batch.words)  # what neighbouring tags say counts as well
-        return Cells(logits, known.labels, unknown, batch.words, documents, scores.features)
+        return Cells(logits, known.labels, unknown, batch.words, torch.tensor(texts, dtype=torch.long), features)
 
 
 def total_loss(
@@ -132,7 +133,8 @@ def total_loss(
     if isinstance(loss, Contrastive):
         assert scores.similarity is not None, "a recipe pairs this loss with a bi-encoder"
         assert known.types is not None, "and its states are by type"
-        return loss(scores.similarity, known.types, known.unknown, keep)
+        unknown = known.unknown if known.aside is None else known.unknown | known.aside
+        return loss(scores.similarity, known.types, unknown, keep)
     if isinstance(loss, SequenceLoss):
         assert scores.chain is not None, "a recipe pairs this loss with a tagger"
         allowed, gone = _allowed(known, keep, scores.logits.shape[-1])
@@ -149,8 +151,11 @@ def total_loss(
     if known.possible is not None:
         partly = known.possible.any(-1) & ~keep
         if partly.any():
-            values = partial_label(logits[partly], known.possible[partly])
-            total = total + reduce(values, getattr(loss, "reduction", "mean"))
+            values = partial_label(logits[partly], known.possible[partly]).sum()
+            if getattr(loss, "reduction", "mean") == "sum":
+                return total + values
+            counted = rows.sum() if weights is None else weights.sum()
+            total = (total * counted + values) / (counted + partly.sum())
     return total
 
 

@@ -11,7 +11,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import torch
 from torch import Tensor
 
 from goldgap.core.corpus import Corpus
@@ -20,10 +19,9 @@ from goldgap.core.files import commit_directory, read_text, verify_directory
 from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
 from goldgap.corpus.words import words_of
-from goldgap.encode.batch import batch_order
 from goldgap.models.chain import Chain
 from goldgap.models.model import Model
-from goldgap.models.predict import BATCH_SIZE, TOKEN_BUDGET
+from goldgap.models.predict import scored_examples
 from goldgap.models.span import SpanScores
 from goldgap.models.tagger import Tagger
 from goldgap.models.tagset import TagSet
@@ -126,22 +124,16 @@ def _explored(
 def doubts(model: Model, data: TrainingSet, statistic: str) -> list[Doubt]:
     """The value of every unknown cell, in order of the examples."""
     found: list[list[Doubt]] = [[] for _ in data.examples]
-    lengths = [example.length for example in data.examples]
-    was_training = model.training
-    model.eval()
-    for indices in batch_order(lengths, batch_size=BATCH_SIZE, token_budget=TOKEN_BUDGET, seed=0, epoch=None):
-        batch = model.batch([data.examples[index] for index in indices])
-        with torch.no_grad():
-            scores: SpanScores = model(batch)
+    places = {id(example): index for index, example in enumerate(data.examples)}
+    for batch, scores in scored_examples(model, data.examples):
         values = statistic_of(scores, batch.words, statistic)
-        for row, index in enumerate(indices):
+        for row, index in enumerate(places[id(example)] for example in batch.examples):
             grid = data.states[index]
             words, widths = grid.labels.shape
             own = values[row].view(batch.first.shape[1], -1)[:words, :widths].flatten()  # without padding
             cells = grid.open_cells()
             pairs = zip(cells.tolist(), own[cells].tolist(), strict=True)
             found[index] = [Doubt(index, cell, widths, value) for cell, value in pairs]
-    model.train(was_training)
     return [one for own in found for one in own]
 
 

@@ -3,10 +3,10 @@
 import importlib
 import pkgutil
 
-from goldgap.unknown.ask import ask
+from goldgap.unknown.ask import ask, named
 from goldgap.unknown.cells import Cells, DenseFeatures, Features, Policy, policies
 
 for _module in pkgutil.iter_modules(__path__, f"{__name__}."):
     importlib.import_module(_module.name)
 
-__all__ = ["Cells", "DenseFeatures", "Features", "Policy", "ask", "policies"]
+__all__ = ["Cells", "DenseFeatures", "Features", "Policy", "ask", "named", "policies"]

@@ -45,7 +45,8 @@ class DenseFeatures:
 class Cells:
     """The cells of a batch; scores and features carry no gradient.
 
-    logits     (batch, cell, label), label 0 is O
+    logits     (batch, cell, label), label 0 is O; of a CRF the logarithms of probabilities for a policy that has a
+               `score_mode`, else the scores of single words
     labels     (batch, cell): the annotated type's index, 0 where there is none
     unknown    (batch, cell): neither annotated nor known not to be an entity; False for padding
     words      (batch,): words of each sentence
@@ -71,7 +72,8 @@ class Policy(Protocol):
 class Weighing(Protocol):
     """A policy that draws by weights.
 
-    score_mode   "eval": the scores of a second pass without dropout
+    score_mode   "train": the scores that are trained on; "eval": those of a second pass without dropout. Any policy
+                 can have it
     """
 
     score_mode: str

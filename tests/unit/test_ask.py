@@ -46,6 +46,21 @@ def test_what_a_policy_did_wrong_is_said_with_its_name(keep: Callable[[Cells], o
         asked(keep)
 
 
+@pytest.mark.parametrize("part", ["logits", "labels", "unknown", "words", "documents"])
+def test_what_a_policy_is_given_must_stay_as_it_is(part: str) -> None:
+    def change(batch: Cells) -> Tensor:
+        getattr(batch, part).zero_()
+        return torch.zeros_like(batch.unknown)
+
+    with pytest.raises(ConfigError, match="the policy 'mine' changed what it was given"):
+        asked(change)
+
+
+def test_an_error_is_told_with_its_place() -> None:
+    with pytest.raises(ConfigError, match=r"IndexError: .*test_ask\.py:\d+\)"):
+        asked(lambda batch: [][3])
+
+
 def test_known_negatives_and_padding_may_not_be_kept_either() -> None:
     known = int((~cells().unknown & (cells().labels == 0)).sum())
     assert known

@@ -103,6 +103,7 @@ def test_without_a_gradient_the_scores_are_the_same_and_no_features_are_kept(
 
 
 def test_dropout_of_the_layers_keeps_the_mean() -> None:
+    torch.manual_seed(0)
     second, label = torch.nn.Linear(4, 4), torch.nn.Linear(4, 2)
     parts = (torch.ones(1, 1, 4), torch.ones(1, 1, 4), torch.ones(1, 4))
 
@@ -117,6 +118,7 @@ def test_dropout_of_the_layers_keeps_the_mean() -> None:
         second.bias.zero_()
         kept = torch.stack([last_layer() for _ in range(4000)])
     assert (drawn == 0).float().mean() >= 0.45
+    assert (kept == 0).float().mean().item() == pytest.approx(0.75, abs=0.02)  # each of two layers drops a half
     assert kept.mean().item() == pytest.approx(3.0, abs=0.15)
 
 

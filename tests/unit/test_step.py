@@ -15,6 +15,7 @@ from goldgap import Corpus, Document, Entity
 from goldgap.core.errors import RunError
 from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
+from goldgap.losses.contrastive import Contrastive, candidates
 from goldgap.losses.cross_entropy import CrossEntropy
 from goldgap.models.span import SpanScores
 from goldgap.models.span_model import SpanModel
@@ -123,7 +124,7 @@ def test_the_loss_is_that_of_a_loop_over_the_cells(reduction: Any, known_weight:
                 partly.append(minus_log(logits[row, cell], [0, 2]))
     expected = sum(value * weight for value, weight in zip(values, weights, strict=True))
     if reduction == "mean":
-        expected = expected / sum(weights) + sum(partly) / len(partly)
+        expected = (expected + sum(partly)) / (sum(weights) + len(partly))
     else:
         expected += sum(partly)
     options = TrainSettings(known_weight=known_weight)
@@ -340,3 +341,24 @@ def test_half_precision_trains_every_model_and_stays_finite(encoder: str, featur
         assert all(map(math.isfinite, losses))
         assert losses[-1] < losses[0]
         assert {parameter.dtype for parameter in made.model.parameters()} == {torch.float32}
+
+
+def test_words_of_spans_that_are_left_aside_are_no_negatives_of_a_bi_encoder() -> None:
+    """Ann met Bob, complete but for Bob: leaving Bob aside must not teach that no entity ends there."""
+    types = torch.ones(1, 3, 1, dtype=torch.long)  # three words, spans of one word, all known not to be an entity
+    types[0, 0], types[0, 2] = 2, 0  # Ann is one, Bob unknown
+    unknown = types[..., 0] == 0
+    known = BatchStates(
+        labels=(types[..., 0] == 2).long(), negative=types[..., 0] == 1, unknown=unknown & False, possible=None,
+        types=types, dropped=None, aside=unknown,
+    )  # fmt: skip
+    asked = []
+
+    class Spy(Contrastive):
+        def __call__(self, similarity: Any, types: Tensor, unknown: Tensor, keep: Tensor) -> Tensor:
+            asked.append(candidates(types, unknown, keep, words=3)["end"].negatives[0, :, 0].tolist())
+            return torch.zeros(())
+
+    scores = scores_of(torch.zeros(1, 3, 2))._replace(similarity=object())  # type: ignore[arg-type]
+    total_loss(scores, known, torch.zeros(1, 3, dtype=torch.bool), Spy(), TrainSettings(), START)
+    assert asked == [[False, True, False]]

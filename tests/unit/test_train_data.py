@@ -14,6 +14,7 @@ from goldgap import Corpus, Document, Entity, Rejected
 from goldgap.core.errors import ConfigError, InputError
 from goldgap.core.notes import Notes
 from goldgap.train.build import build
+from goldgap.train.checkpoint import same_run
 from goldgap.train.data import Plan, Split, describe, fingerprint, hold_out, is_flat, prepare, split
 from goldgap.train.recipe import Recipe, recipe_for
 from goldgap.train.resolve import resolved
@@ -329,3 +330,10 @@ def test_only_the_number_of_draws_can_be_left_to_the_data() -> None:
     for name, setting in (("top-neg", "ratio"), ("weighted", "mu")):
         with pytest.raises(ConfigError, match=setting):
             recipe_for("uniform", {"policy": {"name": name, "settings": {setting: "auto"}}}).make_policy()
+
+
+@pytest.mark.parametrize(("theirs", "mine"), [({"a": 1, "b": 2}, {"a": 1}), ({"a": 1}, {"a": 1, "b": 2})])
+def test_a_setting_that_only_one_of_two_runs_has_tells_them_apart(theirs: dict[str, int], mine: dict[str, int]) -> None:
+    same_run({"a": 1}, {"a": 1}, Path("there"))
+    with pytest.raises(ConfigError, match="b is .* there and .* here"):
+        same_run(theirs, mine, Path("there"))
