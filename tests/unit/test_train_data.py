@@ -335,5 +335,5 @@ def test_only_the_number_of_draws_can_be_left_to_the_data() -> None:
 @pytest.mark.parametrize(("theirs", "mine"), [({"a": 1, "b": 2}, {"a": 1}), ({"a": 1}, {"a": 1, "b": 2})])
 def test_a_setting_that_only_one_of_two_runs_has_tells_them_apart(theirs: dict[str, int], mine: dict[str, int]) -> None:
     same_run({"a": 1}, {"a": 1}, Path("there"))
-    with pytest.raises(ConfigError, match="b is .* there and .* here"):
+    with pytest.raises(ConfigError, match=r"b is .* there and .* here"):
         same_run(theirs, mine, Path("there"))
