@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
@@ -64,10 +65,15 @@ def _sentences(kind: type[Settings], error: ValidationError) -> list[str]:
 
 
 def _sentence(kind: type[Settings], place: tuple[int | str, ...], what: str, message: str, found: object) -> str:
-    key = ".".join(map(str, place))
     if what == "extra_forbidden":
         group = _group(kind, place[:-1])
-        return unknown_name("setting", key, [".".join([*map(str, place[:-1]), name]) for name in group.model_fields])
+        return unknown_name(
+            "setting",
+            ".".join(map(str, place)),
+            [".".join([*map(str, place[:-1]), name]) for name in group.model_fields],
+        )
+    # Where a value may be of several kinds, pydantic adds theirs, as in constrained-float and literal['auto'].
+    key = ".".join(part for part in map(str, place) if not re.search(r"[-\[]", part))
     if what == "missing":
         return f"{key} is missing, and it has no default"
     expected = message[0].lower() + message[1:]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from goldgap.core.config import Settings
 from goldgap.core.errors import ConfigError
+from goldgap.core.registry import unknown_name
+from goldgap.train.methods import METHODS
 
 if TYPE_CHECKING:
     from goldgap.train.recipe import Recipe
@@ -27,6 +29,8 @@ def check(recipe: Recipe) -> None:
         raise ConfigError("loss = crf: only a tagger has sequences of tags; set model.kind=tagger")
     if is_tagger and recipe.model.several:
         raise ConfigError("model.several = true: a word has one tag; use model.kind = span or bi-encoder")
+    if recipe.two_step.method and recipe.two_step.method not in METHODS:
+        raise ConfigError(f"two_step.method: {unknown_name('method', recipe.two_step.method, METHODS)}")
     if recipe.two_step.none and not is_tagger:
         raise ConfigError("two_step.none: only a tagger has tags for them; set it to 0")
     if recipe.two_step.statistic == "marginal" and not is_tagger:

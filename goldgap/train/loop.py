@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from goldgap.core.corpus import Corpus
+from goldgap.core.document import Entity
 from goldgap.core.errors import GoldgapError
 from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
@@ -27,6 +29,10 @@ from goldgap.train.recipe import Recipe
 from goldgap.train.resolve import resolved
 from goldgap.train.select import choose, score
 from goldgap.train.step import Stepper, Taken
+
+Added = Mapping[int, Sequence[Entity]]
+"""Further entities of training documents, by their numbers."""
+NONE_ADDED: Added = MappingProxyType({})
 
 
 class Stopped(GoldgapError):  # noqa: N818  (not an error: somebody asked)
@@ -82,14 +88,16 @@ def train(
     observe: Observer = lambda _: None,
     stopped: Callable[[], bool] = lambda: False,
     left_out: LeftOut = NOTHING,
+    added: Added = NONE_ADDED,
 ) -> Trained:
     """Train on a corpus with gaps; the model with the best dev F1 is kept, or the last one without selection.
 
     work       folder for checkpoints; the newest whole one in it is gone on from
     stopped    asked behind each step; when it says so, a checkpoint is saved and Stopped raised
     left_out   unknown cells to learn nothing from
+    added      further entities, by the number of the training document, to learn as if they were annotated
     """
-    run = _start(recipe, corpus, dev, work, left_out)
+    run = _start(recipe, corpus, dev, work, left_out, added)
     options, state, plan = recipe.train, run.state, run.plan
     if run.passed_over.changes:
         observe(Seen(plan.progress(state.step), None, passed_over=run.passed_over))
@@ -149,14 +157,16 @@ class _Run:
             self.saved = self.state.step
 
 
-def _start(recipe: Recipe, corpus: Corpus, dev: Corpus | None, work: Path | None, left_out: LeftOut) -> _Run:
+def _start(
+    recipe: Recipe, corpus: Corpus, dev: Corpus | None, work: Path | None, left_out: LeftOut, added: Added
+) -> _Run:
     notes, passed_over = Notes(), Notes()
     parts = split(recipe, corpus, dev, notes)
     given, recipe = recipe, resolved(recipe, parts)
     policy, loss = recipe.make_policy(), recipe.make_loss()
     facts = describe(parts)
     model = build(recipe, parts.train)
-    data = prepare(model, parts.train, recipe, notes, left_out)
+    data = prepare(model, _with(parts.train, added), recipe, notes, left_out)
     optimiser = make_optimiser(model, recipe.train)
     checkpoints = None
     if work is not None:
@@ -177,6 +187,11 @@ def _start(recipe: Recipe, corpus: Corpus, dev: Corpus | None, work: Path | None
         passed_over,
         saved=state.step,
     )
+
+
+def _with(corpus: Corpus, added: Added) -> Corpus:
+    documents = enumerate(corpus)
+    return Corpus(one.replace(entities=(*one.entities, *added.get(number, ()))) for number, one in documents)
 
 
 def _measure(state: RunState, plan: Plan) -> Metrics:

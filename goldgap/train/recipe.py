@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from goldgap.core.config import Settings, load, toml_values
+from goldgap.core.config import Settings, Share, load, toml_values
 from goldgap.core.errors import ConfigError
 from goldgap.core.registry import Registry, unknown_name
 from goldgap.train.checks import cautions, check
@@ -144,14 +144,18 @@ class TwoStepSettings(Settings):
     """Unannotated words, or spans, that an exploratory model takes for entities are left out of the training (002).
 
     explore     epochs of the exploratory training; 0: no such step
-    share       of all that is unannotated, to be left out (lambda)
+    method      whose policy, loss and rates the exploratory training has; "": the same
+    share       of all that is unannotated, to be left out (lambda); auto: what the exploratory model calls an entity
+    sure        least probability at which what it calls an entity is trained on as one; 1: never
     statistic   what is left out first: the smallest score of O, its distance to the best tag, or its probability
     none        spans for each word of a text that are tagged as NONE, drawn anew in each epoch (gamma)
     none_width  words of the widest of them; 0: any
     """
 
     explore: int = Field(0, ge=0)
-    share: float = Field(0.05, ge=0, le=1)
+    method: str = ""
+    share: Share | Literal["auto"] = 0.05
+    sure: Share = 1.0
     statistic: Literal["o-value", "o-margin", "marginal"] = "o-value"
     none: float = Field(0.0, ge=0, le=1)
     none_width: int = Field(10, ge=0)

@@ -14,24 +14,25 @@ from typing import Literal, NamedTuple
 from torch import Tensor
 
 from goldgap.core.corpus import Corpus
-from goldgap.core.document import Document
+from goldgap.core.document import Document, Entity
 from goldgap.core.files import commit_directory, read_text, verify_directory
 from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
 from goldgap.corpus.words import words_of
 from goldgap.models.chain import Chain
 from goldgap.models.model import Model
-from goldgap.models.predict import scored_examples
+from goldgap.models.predict import predict, scored_examples
 from goldgap.models.span import SpanScores
 from goldgap.models.tagger import Tagger
 from goldgap.models.tagset import TagSet
 from goldgap.train.checkpoint import claim_work, run_identity
 from goldgap.train.data import LeftOut, TrainingSet, describe, prepare, split
-from goldgap.train.loop import Observer, Seen, Trained, train
+from goldgap.train.loop import NONE_ADDED, Added, Observer, Seen, Trained, train
+from goldgap.train.methods import METHODS
 from goldgap.train.place import LEFT_OUT
-from goldgap.train.recipe import Recipe, TwoStepSettings
+from goldgap.train.recipe import AUTO, Recipe, TwoStepSettings, recipe_for
 
-EXPLORE, CELLS = "explore", "cells.json"
+EXPLORE, CELLS, SOURCE = "explore", "cells.json", "exploratory model"
 _LEARNED = {"dynamic": "dynamic", "global": "global", "dev": "dynamic"}
 """Thresholds of the exploratory training, which has no dev set."""
 Kind = Literal["annotated elsewhere", "near an annotation", "other"]
@@ -47,6 +48,28 @@ class Doubt(NamedTuple):
     cell: int
     widths: int
     value: float
+
+
+class Sure(NamedTuple):
+    """An entity that the exploratory model is sure of, in a training document by its number."""
+
+    document: int
+    start: int
+    end: int
+    label: str
+    score: float
+
+
+class Found(NamedTuple):
+    """What an exploratory training found."""
+
+    doubtful: list[Doubt]
+    sure: list[Sure]
+
+    @classmethod
+    def read(cls, path: Path) -> Found:
+        doubtful, sure = json.loads(read_text(path))
+        return cls([Doubt(*one) for one in doubtful], [Sure(*one) for one in sure])
 
 
 def train_in_two_steps(
@@ -69,7 +92,7 @@ def train_in_two_steps(
     watch = _once(observe)
     if kept is not None and kept.exists():
         verify_directory(kept)
-        found = [Doubt(*one) for one in json.loads(read_text(kept / CELLS))]
+        found = Found.read(kept / CELLS)
     else:
         found = _explored(recipe, parts.train, None if work is None else work / EXPLORE, watch, stopped)
         if kept is not None:
@@ -77,8 +100,9 @@ def train_in_two_steps(
                 (place / CELLS).write_text(json.dumps(found), encoding="utf-8")
     if work is not None:
         shutil.rmtree(work / EXPLORE, ignore_errors=True)
-    run = train(recipe, corpus, dev, work=work, observe=watch, stopped=stopped, left_out=by_example(found))
-    run.left_out = [one._asdict() for one in listed(found, run.model, parts.train)]
+    cells, added = by_example(found.doubtful), by_document(found.sure)
+    run = train(recipe, corpus, dev, work=work, observe=watch, stopped=stopped, left_out=cells, added=added)
+    run.left_out = [one._asdict() for one in listed(found.doubtful, run.model, parts.train, added)]
     return run
 
 
@@ -98,13 +122,8 @@ def _once(observe: Observer) -> Observer:
 
 def _explored(
     recipe: Recipe, corpus: Corpus, work: Path | None, observe: Observer, stopped: Callable[[], bool]
-) -> list[Doubt]:
-    settings = recipe.two_step
-    options = recipe.train.model_copy(update={"epochs": settings.explore, "patience": 0})
-    own = recipe.bi_encoder.model_copy(update={"thresholds": _LEARNED[recipe.bi_encoder.thresholds]})
-    first = recipe.model_copy(
-        update={"select_on": "none", "train": options, "bi_encoder": own, "two_step": TwoStepSettings()}
-    )
+) -> Found:
+    settings, first = recipe.two_step, exploratory(recipe)
     if work is not None:
         work.mkdir(parents=True, exist_ok=True)
 
@@ -114,11 +133,40 @@ def _explored(
     run = train(first, corpus, None, work=work, observe=watch, stopped=stopped)
     every = run.recipe.bi_encoder.model_copy(update={"drop_empty": False})  # doubtful cells are numbered among all
     data = prepare(run.model, corpus, run.recipe.model_copy(update={"bi_encoder": every}), Notes())
-    chosen, cells = doubtful(doubts(run.model, data, settings.statistic), settings.share)
+    statistic = "o-margin" if settings.share == AUTO else settings.statistic
+    chosen, cells = doubtful(doubts(run.model, data, statistic), settings.share)
+    sure = list(_sure(run.model, run.recipe, corpus, settings.sure))
     what = "words" if isinstance(run.model, Tagger) else "spans"
     told = f"{len(chosen):,} of {cells:,} unannotated {what} are left out, those that look most like entities"
+    told += f"; {len(sure):,} entities are added" if settings.sure < 1 else ""
     observe(Seen(Progress(0, recipe.train.epochs, 0, 0), None, told=told))
-    return chosen
+    return Found(chosen, sure)
+
+
+def exploratory(recipe: Recipe) -> Recipe:
+    """The recipe of the first step."""
+    settings = recipe.two_step
+    if settings.method:
+        other = recipe_for(settings.method)
+        loss = other.loss if recipe.model.kind == "span" else recipe.loss
+        rates = recipe.train.model_copy(update=METHODS[settings.method].settings.get("train", {}))
+        recipe = recipe.model_copy(update={"policy": other.policy, "loss": loss, "train": rates})
+    options = recipe.train.model_copy(update={"epochs": settings.explore, "patience": 0})
+    own_thresholds = recipe.bi_encoder.model_copy(update={"thresholds": _LEARNED[recipe.bi_encoder.thresholds]})
+    return recipe.model_copy(
+        update={"select_on": "none", "train": options, "bi_encoder": own_thresholds, "two_step": TwoStepSettings()}
+    )
+
+
+def _sure(model: Model, recipe: Recipe, corpus: Corpus, least: float) -> Iterator[Sure]:
+    """What the model finds beside the annotations with at least this probability."""
+    if least == 1:
+        return
+    decoding = recipe.decode.model_dump() | {"min_prob": least}
+    for number, (known, found) in enumerate(zip(corpus, predict(model, corpus, **decoding), strict=True)):
+        for one in found.entities:
+            if not any(other.start < one.end and one.start < other.end for other in known.entities):
+                yield Sure(number, one.start, one.end, one.label, one.score or 0.0)
 
 
 def doubts(model: Model, data: TrainingSet, statistic: str) -> list[Doubt]:
@@ -151,9 +199,10 @@ def statistic_of(scores: SpanScores, words: Tensor, statistic: str) -> Tensor:
     return logits[..., 0] if scores.chain is not None else logits[..., 0] - logits.mean(-1)
 
 
-def doubtful(values: Sequence[Doubt], share: float) -> tuple[list[Doubt], int]:
-    """The smallest of all values, ties by place, and how many values there were."""
-    count = math.ceil(round(share * len(values), 9))
+def doubtful(values: Sequence[Doubt], share: float | str) -> tuple[list[Doubt], int]:
+    """The smallest of all values, or those below 0; ties by place. And how many values there were."""
+    below = sum(one.value < 0 for one in values)
+    count = below if isinstance(share, str) else math.ceil(round(share * len(values), 9))
     return sorted(values, key=lambda one: (one.value, one.example, one.cell))[:count], len(values)
 
 
@@ -165,10 +214,19 @@ def by_example(found: Iterable[Doubt]) -> LeftOut:
     return cells
 
 
+def by_document(sure: Iterable[Sure]) -> dict[int, list[Entity]]:
+    """The entities to add, by document; whoever reads them later knows who made them."""
+    added: dict[int, list[Entity]] = {}
+    for one in sure:
+        added.setdefault(one.document, []).append(Entity(one.start, one.end, one.label, one.score, SOURCE))
+    return added
+
+
 class Suspicious(NamedTuple):
     """Neighbouring words that were left out, or a span: for people to read.
 
-    kind   the same words are annotated elsewhere; they touch an annotation, or share a word with one; or neither
+    kind    the same words are annotated elsewhere; they touch an annotation, or share a word with one; or neither
+    added   the type that it was trained on as, if it was
     """
 
     kind: Kind
@@ -177,9 +235,10 @@ class Suspicious(NamedTuple):
     start: int
     end: int
     value: float
+    added: str | None = None
 
 
-def listed(found: Sequence[Doubt], model: Model, corpus: Corpus) -> list[Suspicious]:
+def listed(found: Sequence[Doubt], model: Model, corpus: Corpus, added: Added = NONE_ADDED) -> list[Suspicious]:
     """What was left out, in the order of kinds and values."""
     surfaces = {document.surface(entity) for document in corpus for entity in document.entities}
     parts = {word for surface in surfaces for word in surface.split()}
@@ -195,7 +254,8 @@ def listed(found: Sequence[Doubt], model: Model, corpus: Corpus) -> list[Suspici
         document = corpus[number]
         surface = document.text[start:end]
         kind = _kind(document, start, end, surface, surfaces, parts)
-        made.append(Suspicious(kind, surface, document.id, start, end, value))
+        label = next((one.label for one in added.get(number, ()) if (one.start, one.end) == (start, end)), None)
+        made.append(Suspicious(kind, surface, document.id, start, end, value, label))
     order: tuple[Kind, ...] = ("annotated elsewhere", "near an annotation", "other")
     return sorted(made, key=lambda one: (order.index(one.kind), one.value, one.document, one.start, one.end))
 

@@ -23,10 +23,12 @@ from goldgap.core.errors import ConfigError, InputError
 from goldgap.core.notes import Notes
 from goldgap.distant.mask import mask
 from goldgap.evaluate.scores import evaluate
+from goldgap.train import two_step
 from goldgap.train.build import build
 from goldgap.train.data import prepare
+from goldgap.train.loop import NONE_ADDED, Added, train
 from goldgap.train.recipe import Recipe, recipe_for
-from goldgap.train.two_step import Suspicious, doubts
+from goldgap.train.two_step import Suspicious, doubts, exploratory
 from tests.command import Run
 from tests.slow.test_training import corpus, settings
 
@@ -166,3 +168,50 @@ def test_what_cannot_be_trained_on_is_told_once_and_nothing_is_swallowed(more: b
     assert len(told) == 1 + more
     assert all(any("inside a word" in line for line in lines) for lines in told)
     assert any("NEVER" in line for lines in told for line in lines) is more
+
+
+def test_a_first_step_of_another_method_finds_what_it_calls_entities(tiny_encoder: Path) -> None:
+    steps = {"explore": 12, "share": "auto", "method": "uniform"}
+    given = recipe(tiny_encoder, "span", two_step=steps)
+    first = exploratory(given)
+    assert (first.policy.name, first.loss.name, first.train.known_weight) == ("uniform", "cross-entropy", 0.2)
+    assert (first.train.epochs, first.two_step.explore, first.encoder) == (12, 0, given.encoder)
+    assert (given.policy.name, given.train.known_weight) == ("all", 1.0)
+    model = Recognizer.train(many(), corpus(), recipe=given)
+    assert ("annotated elsewhere", "Ann", "0-1") in [(o["kind"], o["surface"], o["document"]) for o in model.left_out]
+    assert all(one["value"] < 0 for one in model.left_out)
+    assert all(one["added"] is None for one in model.left_out)
+
+
+@pytest.mark.parametrize("method", ["span", "two-step"])
+def test_what_the_first_step_is_sure_of_is_trained_on_as_an_entity(
+    method: str, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Added] = []
+
+    def spy(*arguments: Any, added: Added = NONE_ADDED, **options: Any) -> Any:
+        given.append(added)
+        return train(*arguments, added=added, **options)
+
+    monkeypatch.setattr(two_step, "train", spy)
+    steps = {"explore": 12, "share": "auto", "method": "uniform" if method == "span" else "", "sure": 0.5}
+    model = Recognizer.train(many(), corpus(), recipe=recipe(tiny_encoder, method, two_step=steps))
+    exploring, learning = given
+    assert not exploring
+    (ann,) = learning[0]
+    assert (ann.start, ann.end, ann.label, ann.source) == (0, 3, "PER", "exploratory model")
+    assert [one["added"] for one in model.left_out if one["surface"] == "Ann"][:1] == ["PER"]
+    for number, entities in learning.items():
+        for one in entities:
+            assert not any(e.start < one.end and one.start < e.end for e in many()[number].entities)
+
+
+def test_added_entities_are_learned_from_beside_the_annotated_ones(tiny_encoder: Path) -> None:
+    plain = recipe(tiny_encoder, "span")
+    added = {0: [Entity(0, 3, "PER", source="exploratory model")]}
+    whole = train(plain, Corpus([d.replace(entities=d.entities + d.dropped, dropped=()) for d in many()]), corpus())
+    with_added = train(plain, many(), corpus(), added=added)
+    without = train(plain, many(), corpus())
+    assert with_added.facts == without.facts  # of what people annotated
+    assert with_added.metrics[0]["loss"] != without.metrics[0]["loss"]
+    assert with_added.metrics[0]["loss"] == pytest.approx(whole.metrics[0]["loss"], rel=0.1)
