@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from goldgap.cli.options import Reading, shares, with_reading
+
+HELPER = "GOLDGAP_HELPER"
+"""Set in processes that were started to share the runs of another."""
+Jobs = Annotated[int, typer.Option(min=1, help="Trainings at once, each with its share of the cores.")]
 
 if TYPE_CHECKING:
     from goldgap.compare.contest import Contest, Step
@@ -53,6 +58,7 @@ def compare(
     ] = None,
     name: Annotated[str | None, typer.Option(help="Of the data, in tables and reports; else of the test file.")] = None,
     runs: Annotated[Path | None, typer.Option(help="Folder that keeps the runs; else in the output.")] = None,
+    jobs: Jobs = 1,
     *,
     reading: Reading,
 ) -> None:
@@ -85,7 +91,7 @@ def compare(
     for line in found.lines():
         err.print(f"caution: {line}", soft_wrap=True)
     store = Runs(output / "runs" if runs is None else runs)
-    with comparing(store, output) as stopped:
+    with comparing(store, output, jobs=jobs) as stopped:
         result = contend(contest, data, store, watch=watch_run, stopped=stopped)
     write_reports(result, data, store, output)
     show_contest(result)
@@ -169,21 +175,53 @@ def _examples(result: dict[str, Any], data: Data, store: Runs) -> list[dict[str,
 
 
 @contextmanager
-def comparing(store: Runs, *outputs: Path) -> Iterator[Callable[[], bool]]:
-    """The folders to write into, with no other process at the runs, and whether somebody asked to stop."""
+def comparing(store: Runs, *outputs: Path, jobs: int) -> Iterator[Callable[[], bool]]:
+    """The folders to write into, other processes with the same call to share the runs with, and whether to stop.
+
+    jobs   processes in all, each with its share of the cores
+    """
     from goldgap.cli.show import out
     from goldgap.core.files import make_folder
     from goldgap.train.loop import Stopped
-    from goldgap.train.place import asked_to_stop, held
+    from goldgap.train.place import asked_to_stop
 
     for folder in (store.folder, *outputs):
         make_folder(folder)
-    with held(store.unfinished), asked_to_stop() as asked:
+    with asked_to_stop() as asked, _helped(jobs):
         try:
             yield lambda: asked() > 0
         except Stopped:
             out.print("stopped; the same command goes on from there")
             raise typer.Exit(128 + asked()) from None
+    if HELPER in os.environ:  # whoever asked for help writes the reports
+        raise typer.Exit
+
+
+@contextmanager
+def _helped(jobs: int) -> Iterator[None]:
+    """Further processes that make this very call; they end with this one."""
+    if jobs == 1 or HELPER in os.environ:
+        yield
+        return
+    import subprocess
+
+    import torch
+
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    torch.set_num_threads(threads)
+    environment = {**os.environ, HELPER: "1", "OMP_NUM_THREADS": str(threads)}
+    call = [sys.executable, "-m", "goldgap", *sys.argv[1:]]
+    quiet = subprocess.DEVNULL
+    helpers = [subprocess.Popen(call, env=environment, stdout=quiet, stderr=quiet) for _ in range(jobs - 1)]
+    try:
+        yield
+    except BaseException:
+        for one in helpers:
+            one.terminate()
+        raise
+    finally:
+        for one in helpers:
+            one.wait()
 
 
 def write_reports(result: dict[str, Any], data: Data, store: Runs, output: Path) -> None:

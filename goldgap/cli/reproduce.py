@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from goldgap.cli.compare import Jobs
+
 DATA = "GOLDGAP_DATA"
 DataFolder = Annotated[
     Path | None, typer.Option("--data", help=f"Folder of the corpora; else the one that {DATA} names.")
@@ -30,6 +32,7 @@ def reproduce(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for the table and, in one each, the reports of parts.")
     ] = None,
+    jobs: Jobs = 1,
 ) -> None:
     """Run a table of a paper at bench scale, and show our numbers beside the paper's.
 
@@ -57,7 +60,7 @@ def reproduce(
         parse_settings(settings or []),
     ]
     store = Runs(experiments / "results" if runs is None else runs)
-    with comparing(store, *([] if output is None else [output])) as stopped:
+    with comparing(store, *([] if output is None else [output]), jobs=jobs) as stopped:
         parts = run(
             experiment,
             data_folder(data),

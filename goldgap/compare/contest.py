@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import statistics
+import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -18,11 +20,14 @@ from goldgap.evaluate.bootstrap import ENOUGH, difference, holm, interval_of, re
 from goldgap.evaluate.counts import Counts
 from goldgap.evaluate.scores import evaluate
 from goldgap.train.loop import Observer, Stopped
+from goldgap.train.place import InUseError
 from goldgap.train.recipe import Recipe, parse_settings, recipe_for
 
 LEVEL = 0.05
 """Largest adjusted p-value of a difference that counts."""
 SAMPLES = 2000
+PAUSE = 1.0
+"""Seconds between two looks at runs that another process is at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,28 +138,39 @@ def compare(
     tried = {one.name: variants(one, contest.grid) for one in contest.contenders}
     conditions = [_Condition(data, drop) for drop in contest.drops] or [_Condition(data, None)]
     total = len(conditions) * len(contest.seeds) * sum(map(len, tried.values()))
-    number = itertools.count(1)
-    tables = []
-    for condition in conditions:
-        done: dict[tuple[str, str], list[Run]] = {}
-        failed: dict[str, list[dict[str, Any]]] = {one.name: [] for one in contest.contenders}
-        for seed in contest.seeds:
-            given = condition.at(seed)
-            for name, choices in tried.items():
-                for settings, one in choices:
-                    recipe, position = one.recipe(seed), next(number)
-                    try:
-                        step = Step(position, total, given.name, name, seed, store.kept(given, recipe) is not None)
-                        with watch(step, recipe, given) as observe:
-                            run = store.get(given, recipe, observe=observe, stopped=stopped)
-                    except Stopped:
-                        raise
-                    except Exception as error:  # the others go on
-                        why = f"{error}" or type(error).__name__
-                        failed[name].append({"seed": seed, "settings": settings, "why": why})
-                    else:
-                        done.setdefault((name, settings), []).append(run)
-        tables.append(_table(contest, condition, done, failed))
+    jobs = [
+        _Job(condition, seed, name, settings, one)
+        for condition in conditions
+        for seed in contest.seeds
+        for name, choices in tried.items()
+        for settings, one in choices
+    ]
+    found: dict[int, Run] = {}
+    failed: dict[int, str] = {}
+    waiting = deque(enumerate(jobs))
+    busy = 0
+    while waiting:
+        number, job = waiting.popleft()
+        given, recipe = job.condition.at(job.seed), job.one.recipe(job.seed)
+        try:
+            with nullcontext() if store.kept(given, recipe) else store.held(given, recipe):
+                kept = store.kept(given, recipe) is not None
+                step = Step(number + 1, total, given.name, job.name, job.seed, kept)
+                with watch(step, recipe, given) as observe:
+                    found[number] = store.get(given, recipe, observe=observe, stopped=stopped)
+        except InUseError:  # another process is at it: the others first, then it is there, or to be done here
+            waiting.append((number, job))
+            busy += 1
+            if busy >= len(waiting):
+                _pause(stopped)
+                busy = 0
+            continue
+        except Stopped:
+            raise
+        except Exception as error:  # the others go on
+            failed[number] = f"{error}" or type(error).__name__
+        busy = 0
+    tables = [_table(contest, condition, *_of(condition, jobs, found, failed)) for condition in conditions]
     return {
         "baseline": contest.baseline,
         "seeds": list(contest.seeds),
@@ -165,6 +181,38 @@ def compare(
         "conditions": tables,
         "cautions": doubts(data).lines(),
     }
+
+
+class _Job(NamedTuple):
+    """One run of the comparison."""
+
+    condition: _Condition
+    seed: int
+    name: str
+    settings: str
+    one: Contender
+
+
+def _of(
+    condition: _Condition, jobs: Sequence[_Job], found: Mapping[int, Run], failed: Mapping[int, str]
+) -> tuple[dict[tuple[str, str], list[Run]], dict[str, list[dict[str, Any]]]]:
+    """The runs of a condition by contender and settings, in order of the seeds, and what failed by contender."""
+    done: dict[tuple[str, str], list[Run]] = {}
+    lost: dict[str, list[dict[str, Any]]] = {job.name: [] for job in jobs}
+    for number, job in enumerate(jobs):
+        if job.condition is not condition:
+            continue
+        if number in found:
+            done.setdefault((job.name, job.settings), []).append(found[number])
+        else:
+            lost[job.name].append({"seed": job.seed, "settings": job.settings, "why": failed[number]})
+    return done, lost
+
+
+def _pause(stopped: Callable[[], bool]) -> None:
+    if stopped():
+        raise Stopped("stopped while another process was at the last runs")
+    time.sleep(PAUSE)
 
 
 def doubts(data: Data) -> Notes:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from goldgap.evaluate.scores import evaluate
 from goldgap.recognizer import Recognizer
 from goldgap.train.data import fingerprint, split
 from goldgap.train.loop import Observer, Seen
+from goldgap.train.place import held
 from goldgap.train.recipe import Recipe
 from goldgap.train.resolve import resolved
 
@@ -154,6 +156,16 @@ class Runs(NamedTuple):
         run = Run.read(path) if path.exists() else None
         return run if run is not None and (run.history or not data.others) else None
 
+    @contextmanager
+    def held(self, data: Data, recipe: Recipe) -> Iterator[None]:
+        """No other process trains this run meanwhile; raises `InUseError` where one does."""
+        self.unfinished.mkdir(parents=True, exist_ok=True)
+        with held(self._work(data, recipe)):
+            yield
+
+    def _work(self, data: Data, recipe: Recipe) -> Path:
+        return self.unfinished / self.path(data, recipe).stem
+
     def get(
         self,
         data: Data,
@@ -165,11 +177,10 @@ class Runs(NamedTuple):
         """The run that is kept, or a new one."""
         if (run := self.kept(data, recipe)) is not None:
             return run
-        path = self.path(data, recipe)
-        work = self.unfinished / path.stem
+        work = self._work(data, recipe)
         work.mkdir(parents=True, exist_ok=True)
         run = _train(data, recipe, work, observe, stopped)
-        run.write(path)
+        run.write(self.path(data, recipe))
         shutil.rmtree(work)
         return run
 

@@ -16,6 +16,10 @@ from goldgap.core.files import remove_stale
 LOCK, LEFT_OUT = "lock", "left_out"
 
 
+class InUseError(InputError):
+    """Another process is at it."""
+
+
 def unfinished(output: Path) -> Path:
     """The folder beside a model in which its run keeps checkpoints until the model is whole."""
     return output.with_name(output.name + ".unfinished")
@@ -102,7 +106,7 @@ def _lock(folder: Path) -> int:
         except OSError:
             holder = os.read(descriptor, 32).decode() or "another process"
             os.close(descriptor)
-            raise InputError(
+            raise InUseError(
                 f"in use by the running process {holder}; wait until it ends, or name another output", path=folder
             ) from None
         with suppress(FileNotFoundError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,8 @@ from xml.etree import ElementTree
 import pytest
 
 from goldgap import Corpus, Document
-from goldgap.compare import runs
+from goldgap.compare import contest, runs
+from goldgap.train.place import held
 from tests.command import Run
 from tests.slow.test_training import corpus
 
@@ -163,14 +165,61 @@ def test_a_call_that_is_wrong_trains_nothing(
     assert not Path("out").exists()
 
 
-def test_two_comparisons_cannot_share_a_folder_at_once(run: Run, files: Path, tiny_encoder: Path) -> None:
-    from goldgap.train.place import held
+def test_two_comparisons_share_the_runs_of_a_folder(
+    run: Run, files: Path, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = [str(argument) for argument in arguments(tiny_encoder, "--methods", "span,uniform,weighted", "--seeds", "2")]
+    other = subprocess.Popen([sys.executable, "-m", "goldgap", *call], stdout=subprocess.PIPE, text=True)
+    trained = []
+    whole = runs._train
 
-    Path("out/runs").mkdir(parents=True)
-    with held(Path("out/runs/unfinished")):
-        done = run(*arguments(tiny_encoder, "--methods", "span,uniform", "--seeds", "1"))
-    assert done.status == 2
-    assert "in use by the running process" in done.err
+    def note(data: runs.Data, recipe: Any, *rest: Any) -> runs.Run:
+        trained.append((recipe.method, recipe.seed))
+        return whole(data, recipe, *rest)
+
+    monkeypatch.setattr(runs, "_train", note)
+    monkeypatch.setattr(contest, "PAUSE", 0.05)
+    deadline = time.monotonic() + 120
+    while not list(Path("out/runs/unfinished").glob("*/lock")):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    done = run(*call)
+    said, _ = other.communicate()
+    assert (done.status, other.returncode) == (0, 0)
+    assert 0 < len(trained) < 6
+    assert said.count(": kept") + said.count("dev set of") == 6
+    assert len(list(Path("out/runs").glob("*.json"))) == 6
+    assert not list(Path("out/runs/unfinished").iterdir())
+    by_two = comparison()
+    shutil.rmtree("out")
+    assert run(*call).status == 0
+    for one, two in zip(by_two["conditions"], comparison()["conditions"], strict=True):
+        assert [row["f1"] for row in one["contenders"]] == [row["f1"] for row in two["contenders"]]
+
+
+def test_jobs_share_the_runs_and_one_writes_the_reports(run: Run, files: Path, tiny_encoder: Path) -> None:
+    call = arguments(tiny_encoder, "--methods", "span,uniform,weighted", "--seeds", "2", "--jobs", "2")
+    done = run(*call)
+    assert (done.status, done.err) == (0, "")
+    assert len(list(Path("out/runs").glob("*.json"))) == 6
+    assert "--jobs 2" in comparison()["command"]
+
+
+def test_a_comparison_that_is_stopped_stops_its_helpers(
+    files: Path, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(files)
+    call = [str(part) for part in arguments(tiny_encoder, "--methods", "span,uniform", "--epochs", "400")]
+    started = subprocess.Popen([sys.executable, "-m", "goldgap", *call, "--jobs", "2"], stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while len({path.parent for path in Path("out/runs/unfinished").glob("*/step-*")}) < 2:
+        assert (started.poll(), time.monotonic() < deadline) == (None, True)
+        time.sleep(0.05)
+    started.send_signal(signal.SIGTERM)
+    assert started.wait(60) == 128 + signal.SIGTERM
+    for lock in Path("out/runs/unfinished").glob("*/lock"):
+        with held(lock.parent):  # by nobody
+            pass
 
 
 def picture(path: str) -> None:
