@@ -296,7 +296,7 @@ INTERFACE: dict[str, str] = {
     f"{READING}",
     "check": f"CORPUS OTHERS --dictionary -d --json {READING}",
     "compare": "--train --complete --dev --test --output -o --name --methods --seeds --baseline --drop --grid "
-    f"--encoder --epochs --set --runs {READING}",
+    f"--encoder --epochs --set --runs --jobs {READING}",
     "convert": f"IN OUT --to --to-scheme {READING}",
     "demo": "--output -o --epochs",
     "datasets": "NAME --data",
@@ -317,7 +317,7 @@ INTERFACE: dict[str, str] = {
     "mask": f"CORPUS --output -o --drop --by --mode --seed {READING}",
     "methods": "--json",
     "predict": f"MODEL INPUT --output -o --min-prob --type {READING}",
-    "reproduce": "NAME --data --experiments --runs --seeds --full --encoder --set --output -o",
+    "reproduce": "NAME --data --experiments --runs --seeds --full --encoder --set --output -o --jobs",
     "suspects": f"MODEL CORPUS --output -o --min-prob {READING}",
     "train": "--train --complete --dev --output -o --method --encoder --epochs --seed --set --recipe --types --resume "
     f"--html --record --follow {READING}",
