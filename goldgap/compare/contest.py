@@ -23,7 +23,7 @@ from goldgap.train.loop import Observer, Stopped
 from goldgap.train.place import InUseError
 from goldgap.train.recipe import Recipe, parse_settings, recipe_for
 
-LEVEL = 0.05
+SIGNIFICANT = 0.05
 """Largest adjusted p-value of a difference that counts."""
 SAMPLES = 2000
 PAUSE = 1.0
@@ -357,7 +357,7 @@ def _judge(rows: Mapping[str, dict[str, Any]], counts: Mapping[str, list[list[Co
     found = [difference(base, drawn[:, names.index(name)], rows[name]["f1"] - rows[baseline]["f1"]) for name in others]
     for name, one, adjusted in zip(others, found, holm([one.p_value for one in found]), strict=True):
         seeds = min(len(counts[name]), len(counts[baseline]))
-        counted = adjusted < LEVEL and seeds >= ENOUGH
+        counted = adjusted < SIGNIFICANT and seeds >= ENOUGH
         rows[name]["against"] = {
             "difference": one.difference,
             "interval": list(one.interval),

@@ -26,7 +26,7 @@ BENCH = (1500, 500, 1000)
 """Training, dev and test sentences of bench scale."""
 MOST_DEV = 500
 """Dev sentences that epochs are chosen on."""
-Labels = Literal["gold", "distant", "both"]
+WhoseLabels = Literal["gold", "distant", "both"]
 State = Literal["there", "absent", "altered", "not checked"]
 
 
@@ -80,7 +80,7 @@ def read_dataset(
     name: str,
     folder: Path,
     *,
-    labels: Labels = "gold",
+    labels: WhoseLabels = "gold",
     phrases: bool = False,
     bench: bool = True,
     first: int = 0,

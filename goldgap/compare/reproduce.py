@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from goldgap.compare.contest import Contest, Watch, compare, contender
-from goldgap.compare.datasets import Labels, read_dataset
+from goldgap.compare.datasets import WhoseLabels, read_dataset
 from goldgap.compare.runs import Data, Runs
 from goldgap.core.config import Settings, read_toml
 from goldgap.core.errors import InputError
@@ -41,7 +41,7 @@ class Part(Settings):
 
     corpus: str
     full: str
-    labels: Labels = "gold"
+    labels: WhoseLabels = "gold"
     drop: list[float] = Field(default_factory=list)
     phrases: bool = False
     whole: bool = False

@@ -232,24 +232,24 @@ def new_flat(
     *,
     min_count: int = 2,
     vectors: tuple[list[str], Tensor] | None = None,
-    word_vectors: tuple[list[str], Tensor] | None = None,
+    entry_vectors: tuple[list[str], Tensor] | None = None,
 ) -> tuple[FlatEncoder, PreTrainedTokenizerFast]:
     """A fresh encoder and its tokenizer; what follows from words, lexicon and vectors takes `config`'s place.
 
     sentences      the words of each document of the training corpus
     min_count      words seen less often are unknown, unless they have a vector; with 1, nothing trains the unknown word
     vectors        given words, which are all known whether the corpus has them or not, and their vectors (word, size)
-    word_vectors   the same for the lexicon: of these only entries count
+    entry_vectors   the same for the lexicon: of these only entries count
     """
     # Words and their vectors are those that a BiLSTM would have.
     like = BiLSTMConfig(size=config.size, hidden=1, lowercase=config.lowercase, shapes=False, freeze=config.freeze)
     given, tokenizer = new_bilstm(sentences, like, min_count=min_count, vectors=vectors)
     size = {name: getattr(given.config, name) for name in ("words", "unseen", "size")}
-    entry_size = config.entry_size if word_vectors is None else word_vectors[1].shape[1]
+    entry_size = config.entry_size if entry_vectors is None else entry_vectors[1].shape[1]
     encoder = FlatEncoder(lexicon, replace(config, **size, entry_size=entry_size, fold=lexicon.fold))
     encoder.words.weight.data.copy_(given.words.weight)
     if encoder.unseen is not None and given.unseen is not None:
         encoder.unseen.copy_(given.unseen)
-    if word_vectors is not None:
-        give_vectors(encoder.entries, lexicon, *word_vectors)
+    if entry_vectors is not None:
+        give_vectors(encoder.entries, lexicon, *entry_vectors)
     return encoder, tokenizer

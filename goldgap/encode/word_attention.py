@@ -82,15 +82,15 @@ class AroundEncoder(nn.Module):
     attention: EntryAttention
 
     @classmethod
-    def new(cls, encoder: Encoder, lexicon: Lexicon, config: Any, *, word_vectors: Vectors | None = None) -> Self:
+    def new(cls, encoder: Encoder, lexicon: Lexicon, config: Any, *, entry_vectors: Vectors | None = None) -> Self:
         """A fresh one around an encoder; what follows from the lexicon and from given vectors takes `config`'s place.
 
-        word_vectors   words, of which those in the lexicon count, and their vectors (word, size)
+        entry_vectors   words, of which those in the lexicon count, and their vectors (word, size)
         """
-        size = config.size if word_vectors is None else word_vectors[1].shape[1]
+        size = config.size if entry_vectors is None else entry_vectors[1].shape[1]
         made = cls(encoder, lexicon, replace(config, fold=lexicon.fold, size=size))
-        if word_vectors is not None:
-            give_vectors(made.attention.entries, lexicon, *word_vectors)
+        if entry_vectors is not None:
+            give_vectors(made.attention.entries, lexicon, *entry_vectors)
         return made
 
     @classmethod

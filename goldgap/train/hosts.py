@@ -78,7 +78,7 @@ def new_flat_for(recipe: Recipe, corpus: Corpus) -> tuple[FlatEncoder, Any]:
         freeze=own.freeze,
     )
     vectors = read_vectors(Path(own.vectors)) if own.vectors else None
-    return new_flat(sentences, lexicon, config, min_count=own.min_count, vectors=vectors, word_vectors=entry_vectors)
+    return new_flat(sentences, lexicon, config, min_count=own.min_count, vectors=vectors, entry_vectors=entry_vectors)
 
 
 def with_lexicon(recipe: Recipe, encoder: TransformerEncoder, corpus: Corpus) -> Encoder:
@@ -88,9 +88,9 @@ def with_lexicon(recipe: Recipe, encoder: TransformerEncoder, corpus: Corpus) ->
     shared: dict[str, Any] = {"size": options.size, "most": options.most, "freeze": vectors is not None}
     if options.used == "attention":
         config = WordAttentionConfig(**shared, hidden=options.hidden, dropout=recipe.model.dropout)
-        return WordAttentionEncoder.new(encoder, lexicon, config, word_vectors=vectors)
+        return WordAttentionEncoder.new(encoder, lexicon, config, entry_vectors=vectors)
     inside = AdapterConfig(**shared, layer=options.layer, dropout=recipe.model.dropout)
-    return AdapterEncoder.new(encoder, lexicon, inside, word_vectors=vectors)
+    return AdapterEncoder.new(encoder, lexicon, inside, entry_vectors=vectors)
 
 
 def read_with_lexicon(recipe: Recipe, encoder: TransformerEncoder, folder: Path) -> Encoder:

@@ -31,7 +31,7 @@ SelectOn = Literal["clean dev", "distant dev", "none"]
 class EncoderSettings(Settings):
     """What turns words into vectors.
 
-    name      `minilm`, `bilstm`, a directory, or a name on the hub
+    name      `minilm`, `bilstm`, `flat`, a directory, or a name on the hub
     shapes    add a learned embedding of the word's shape, which uncased encoders do not see
     pooling   pieces that stand for a word at the start and the end of a span
     layers    the last layer, or a learned mix of all
@@ -40,8 +40,8 @@ class EncoderSettings(Settings):
     size, hidden, vectors, freeze, min_count   of `bilstm`: the sizes of word vectors and of each direction, a file of
               given vectors (then their size counts), whether those stay as given, and how often a word must be seen;
               of `flat` likewise, where `hidden` is the size of its layers
-    dropout, lowercase, bigrams   of both: dropout of the vectors, whether words that differ in case alone share one,
-              and vectors for pairs of neighbouring words as well
+    dropout, lowercase   of both: dropout of the vectors, and whether words that differ in case alone share one
+    bigrams   of `bilstm`: vectors for pairs of neighbouring words as well
     """
 
     name: str = "minilm"

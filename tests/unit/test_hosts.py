@@ -426,10 +426,10 @@ def test_given_vectors_set_sizes_and_entries(tiny_encoder: Path) -> None:
     inner, _ = transformer(tiny_encoder)
     lexicon = Lexicon(["Zed", "长江", "Ann"], fold=True)
     vectors = (["长江", "ann", "nobody"], torch.arange(21.0).view(3, 7))
-    attending = WordAttentionEncoder.new(inner, lexicon, WordAttentionConfig(hidden=5), word_vectors=vectors)
-    adapting = AdapterEncoder.new(inner, lexicon, AdapterConfig(), word_vectors=vectors)
+    attending = WordAttentionEncoder.new(inner, lexicon, WordAttentionConfig(hidden=5), entry_vectors=vectors)
+    adapting = AdapterEncoder.new(inner, lexicon, AdapterConfig(), entry_vectors=vectors)
     flattened, tokenizer = new_flat(
-        [["Ann"]], lexicon, FlatConfig(), word_vectors=vectors, vectors=vectors, min_count=1
+        [["Ann"]], lexicon, FlatConfig(), entry_vectors=vectors, vectors=vectors, min_count=1
     )
     for embedding in (attending.attention.entries, adapting.attention.entries, flattened.entries):
         assert torch.equal(embedding.weight[2:], vectors[1][:2])
