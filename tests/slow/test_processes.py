@@ -48,7 +48,7 @@ MOMENTS: dict[str, tuple[partial[None], int]] = {
     "in a checkpoint": (partial(before_call, 2, "goldgap.train.checkpoint:Checkpoints", "save"), 22),
     "among the documents of an evaluation": (partial(before_call, 4, "goldgap.models.predict", "decode"), 24),
     "among the documents of the last one": (partial(before_call, 20, "goldgap.models.predict", "decode"), STEPS),
-    "at the end of an evaluation": (partial(before_call, 1, "goldgap.train.loop", "evaluate"), 24),
+    "at the end of an evaluation": (partial(before_call, 1, "goldgap.train.select", "evaluate"), 24),
 }
 """How to do something then, and where a run that went on from step 18 stops."""
 
