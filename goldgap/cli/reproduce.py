@@ -72,9 +72,11 @@ def reproduce(
             stopped=stopped,
         )
     results = [result for _, result in parts]
-    columns, rows = experiment_rows(results, experiment.score)
     out.print(f"\n{experiment.paper} {experiment.table}: {experiment.title}", style="bold")
-    out.print(table(columns, rows))
+    for result in results:
+        for condition in result["conditions"]:  # a table each: together they are wider than a terminal
+            out.print(table(*experiment_rows([{**result, "conditions": [condition]}], experiment.score)))
+            out.print()
     out.print(f"claim: {experiment.claim}")
     if output is not None:
         for given, result in parts:
