@@ -12,7 +12,7 @@ from goldgap.core.errors import CorpusError, DocumentError, InputError
 from goldgap.core.files import commit_directory, read_text, safe_join
 from goldgap.core.notes import Notes
 from goldgap.corpus.lines import read_lines
-from goldgap.corpus.losses import count_lost, count_unsaid
+from goldgap.corpus.lost import count_lost, count_unsaid
 
 _ENTITY = re.compile(r"(T\S*)\t(\S+) ([0-9]{1,12} [0-9]{1,12}(?:;[0-9]{1,12} [0-9]{1,12})*)(?:\t(.*))?")
 _OTHER_KINDS = {

@@ -16,7 +16,7 @@ from goldgap.core.errors import CorpusError, InputError
 from goldgap.core.files import BLOCK, write_atomic
 from goldgap.core.notes import Notes
 from goldgap.corpus.lines import Ids, read_lines
-from goldgap.corpus.losses import count_unsaid
+from goldgap.corpus.lost import count_unsaid
 from goldgap.corpus.tags import (
     OUTSIDE,
     UNKNOWN,

@@ -13,7 +13,7 @@ from goldgap.core.errors import CorpusError, DocumentError, InputError
 from goldgap.core.files import write_atomic
 from goldgap.core.notes import Notes
 from goldgap.corpus.lines import Ids, iterate_lines
-from goldgap.corpus.losses import count_lost, count_unsaid
+from goldgap.corpus.lost import count_lost, count_unsaid
 
 _PASSAGE = re.compile(r"([^|\t]+)\|([ta])\|(.*)")
 

@@ -11,7 +11,7 @@ from goldgap.core.document import Document
 from goldgap.core.files import write_atomic
 from goldgap.core.notes import Notes
 from goldgap.corpus.lines import iterate_lines
-from goldgap.corpus.losses import count_lost
+from goldgap.corpus.lost import count_lost
 
 
 def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:

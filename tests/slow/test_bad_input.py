@@ -9,7 +9,7 @@ import pytest
 
 from goldgap import Corpus, Document, Entity
 from tests.command import Run
-from tests.slow.test_commands import FAST, contents, files, model, stand_ins
+from tests.slow.test_commands import FAST, WRONG, contents, files, model, stand_ins
 
 __all__ = ["files", "model", "stand_ins"]
 pytestmark = pytest.mark.slow
@@ -75,31 +75,13 @@ LINES: dict[str, tuple[tuple[str, ...], str]] = {
         "no-tab.tsv:2: no tab in 'Bob', expected LABEL<TAB>surface",
     ),
     # training
-    "no entity": (
-        ("train", "--train", "bare.jsonl", "-o", "out", "--encoder", "TINY"),
-        "no entity in the training files: nothing can be learned",
-    ),
-    "unknown method": ((*TRAIN, "--method", "nrcse"), "there is no method 'nrcse'; did you mean 'nrces'?"),
-    "unknown encoder": (
-        (*TRAIN, "--encoder", "minlm"),
-        "there is no encoder 'minlm': neither a directory nor to be had from the hub; did you mean 'minilm'?",
-    ),
-    "pickled weights": (
-        (*TRAIN, "--encoder", "PICKLED"),
-        "no model.safetensors in this encoder's directory (pytorch_model.bin holds Python objects",
-    ),
-    "model with a missing file": (
-        ("predict", "LACKING", "text.txt", "-o", "out.jsonl"),
-        "LACKING: labels.json is missing",
-    ),
-    "model with a foreign file": (
-        ("predict", "ADDED", "text.txt", "-o", "out.jsonl"),
-        "ADDED: a file that the manifest does not list: notes.txt",
-    ),
-    "model with an altered file": (
-        ("predict", "ALTERED", "text.txt", "-o", "out.jsonl"),
-        "ALTERED: model.safetensors was altered",
-    ),
+    "no entity": WRONG["no entity"],
+    "unknown method": WRONG["method"],
+    "unknown encoder": WRONG["encoder"],
+    "pickled weights": WRONG["pickled encoder"],
+    "model with a missing file": WRONG["model with a missing file"],
+    "model with a foreign file": WRONG["model with a further file"],
+    "model with an altered file": WRONG["model with an altered file"],
     # comparing
     "different label sets": (
         (*COMPARE, "--test", "animals.jsonl", "--strict"),

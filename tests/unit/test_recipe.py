@@ -282,3 +282,10 @@ def test_settings_that_nothing_reads_are_told(method: str, pairs: list[str], nam
     cautions = recipe_for(method, parse_settings(pairs)).cautions()
     assert len(cautions) == len(named)
     assert all(caution.startswith(name) for caution, name in zip(sorted(cautions), named, strict=True))
+
+
+def test_a_statistic_that_auto_does_not_look_at_is_told() -> None:
+    settings = {"two_step": {"explore": 1, "share": "auto", "statistic": "marginal"}}
+    assert any(line.startswith("two_step.statistic changes nothing") for line in recipe_for("crf", settings).cautions())
+    settings["two_step"]["share"] = 0.1
+    assert not recipe_for("crf", settings).cautions()
