@@ -32,9 +32,9 @@ from goldgap.models.model import Model
 from goldgap.models.predict import predict
 from goldgap.models.types import AtomicTypes
 from goldgap.train.build import build
-from goldgap.train.data import Split
 from goldgap.train.recipe import Recipe, recipe_for
 from goldgap.train.resolve import resolved
+from goldgap.train.split import Split
 
 SENTENCES, WORDS = 16, 64
 TYPES = ("Chemical", "Disease", "Gene", "Species")

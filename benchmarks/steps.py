@@ -8,8 +8,9 @@ from goldgap import Corpus
 from goldgap.core.notes import Notes
 from goldgap.encode.batch import Batch
 from goldgap.train.build import build
-from goldgap.train.data import Plan, prepare
+from goldgap.train.data import prepare
 from goldgap.train.optimiser import make_optimiser
+from goldgap.train.plan import Plan
 from goldgap.train.recipe import Recipe
 from goldgap.train.step import Stepper
 

@@ -114,10 +114,10 @@ def _telling(observers: list[Observer], *, strict: bool) -> Observer:
     def observe(seen: Seen) -> None:
         if seen.passed_over is not None:
             show_notes(seen.passed_over, "while resuming")
-        if seen.left_out is not None:
+        if seen.notes is not None:
             if strict:
-                seen.left_out.refuse_changes()
-            show_notes(seen.left_out, "left out")
+                seen.notes.refuse_changes()
+            show_notes(seen.notes, "left out")
         for other in observers:
             other(seen)
 

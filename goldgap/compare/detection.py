@@ -13,9 +13,9 @@ from goldgap.core.notes import Notes
 from goldgap.report.diagnosis import Diagnosis
 from goldgap.report.svg import Series
 from goldgap.train.data import TrainingSet, prepare
+from goldgap.train.doubts import doubts
 from goldgap.train.loop import Seen, train
 from goldgap.train.recipe import Recipe, TwoStepSettings
-from goldgap.train.two_step import doubts
 
 SHARES = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2)
 """Of what is not annotated, picked as doubtful."""

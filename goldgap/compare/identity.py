@@ -34,7 +34,9 @@ ALWAYS = (
     "train/build.py",
     "train/data.py",
     "train/optimiser.py",
+    "train/plan.py",
     "train/select.py",
+    "train/split.py",
     "train/step.py",
     "unknown/cells.py",
     "unknown/uniform.py",
@@ -52,7 +54,7 @@ BY_MODEL = {
         "models/tagset.py",
     ),
 }
-TWO_STEP = ("train/none_spans.py", "train/two_step.py")
+TWO_STEP = ("train/doubts.py", "train/none_spans.py", "train/two_step.py")
 _LOOKS_UP = ("distant/finder.py", "encode/lexicon.py", "encode/vectors.py", "train/hosts.py")
 LEXICON: dict[str, tuple[str, ...]] = {
     "no": (),

@@ -20,11 +20,11 @@ from goldgap.core.files import read_text, sha256, write_atomic
 from goldgap.core.notes import Notes
 from goldgap.evaluate.scores import evaluate
 from goldgap.recognizer import Recognizer
-from goldgap.train.data import fingerprint, split
 from goldgap.train.loop import Observer, Seen
 from goldgap.train.place import held
 from goldgap.train.recipe import Recipe
 from goldgap.train.resolve import resolved
+from goldgap.train.split import fingerprint, split
 
 Found = list[tuple[int, int, str, float]]
 """The entities of one document: start, end, type, probability."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from goldgap.core.corpus import Corpus
-from goldgap.core.document import Entity
 from goldgap.core.errors import GoldgapError
 from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
@@ -23,16 +21,14 @@ from goldgap.train.checkpoint import (
     require_numbers,
     run_identity,
 )
-from goldgap.train.data import NOTHING, LeftOut, Plan, describe, prepare, split
+from goldgap.train.data import NO_HINTS, Hints, prepare
 from goldgap.train.optimiser import make_optimiser
+from goldgap.train.plan import Plan
 from goldgap.train.recipe import Recipe
 from goldgap.train.resolve import resolved
 from goldgap.train.select import choose, score
+from goldgap.train.split import describe, split
 from goldgap.train.step import Stepper, Taken
-
-Added = Mapping[int, Sequence[Entity]]
-"""Further entities of training documents, by their numbers."""
-NONE_ADDED: Added = MappingProxyType({})
 
 
 class Stopped(GoldgapError):  # noqa: N818  (not an error: somebody asked)
@@ -46,7 +42,7 @@ class Seen(NamedTuple):
     model         only behind an evaluation: to be looked at, not to be changed
     recipe        only behind an evaluation: with nothing left open
     passed_over   only at the beginning: damaged checkpoints, if there are any
-    left_out      only at the beginning: what cannot be trained on, if there is any
+    notes         only at the beginning: what cannot be trained on, if there is any
     told          what a step before the training found, in words
     """
 
@@ -56,7 +52,7 @@ class Seen(NamedTuple):
     model: Model | None = None
     recipe: Recipe | None = None
     passed_over: Notes | None = None
-    left_out: Notes | None = None
+    notes: Notes | None = None
     told: str | None = None
 
 
@@ -87,22 +83,20 @@ def train(
     work: Path | None = None,
     observe: Observer = lambda _: None,
     stopped: Callable[[], bool] = lambda: False,
-    left_out: LeftOut = NOTHING,
-    added: Added = NONE_ADDED,
+    hints: Hints = NO_HINTS,
 ) -> Trained:
     """Train on a corpus with gaps; the model with the best dev F1 is kept, or the last one without selection.
 
-    work       folder for checkpoints; the newest whole one in it is gone on from
-    stopped    asked behind each step; when it says so, a checkpoint is saved and Stopped raised
-    left_out   unknown cells to learn nothing from
-    added      further entities, by the number of the training document, to learn as if they were annotated
+    work      folder for checkpoints; the newest whole one in it is gone on from
+    stopped   asked behind each step; when it says so, a checkpoint is saved and Stopped raised
+    hints     what an earlier training says of the same documents
     """
-    run = _start(recipe, corpus, dev, work, left_out, added)
+    run = _start(recipe, corpus, dev, work, hints)
     options, state, plan = recipe.train, run.state, run.plan
     if run.passed_over.changes:
         observe(Seen(plan.progress(state.step), None, passed_over=run.passed_over))
     if run.notes.changes:
-        observe(Seen(plan.progress(state.step), None, left_out=run.notes))
+        observe(Seen(plan.progress(state.step), None, notes=run.notes))
 
     def stop_if_asked() -> None:
         if stopped():
@@ -157,16 +151,14 @@ class _Run:
             self.saved = self.state.step
 
 
-def _start(
-    recipe: Recipe, corpus: Corpus, dev: Corpus | None, work: Path | None, left_out: LeftOut, added: Added
-) -> _Run:
+def _start(recipe: Recipe, corpus: Corpus, dev: Corpus | None, work: Path | None, hints: Hints) -> _Run:
     notes, passed_over = Notes(), Notes()
     parts = split(recipe, corpus, dev, notes)
     given, recipe = recipe, resolved(recipe, parts)
     policy, loss = recipe.make_policy(), recipe.make_loss()
     facts = describe(parts)
     model = build(recipe, parts.train)
-    data = prepare(model, _with(parts.train, added), recipe, notes, left_out)
+    data = prepare(model, parts.train, recipe, notes, hints)
     optimiser = make_optimiser(model, recipe.train)
     checkpoints = None
     if work is not None:
@@ -187,11 +179,6 @@ def _start(
         passed_over,
         saved=state.step,
     )
-
-
-def _with(corpus: Corpus, added: Added) -> Corpus:
-    documents = enumerate(corpus)
-    return Corpus(one.replace(entities=(*one.entities, *added.get(number, ()))) for number, one in documents)
 
 
 def _measure(state: RunState, plan: Plan) -> Metrics:

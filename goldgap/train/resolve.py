@@ -6,9 +6,10 @@ from goldgap.core.corpus import Corpus
 from goldgap.core.errors import InputError
 from goldgap.decode import decoders
 from goldgap.distant.annotate import SOURCE as DICTIONARY
-from goldgap.train.data import Split, is_flat
+from goldgap.train.data import is_flat
 from goldgap.train.describe import described
 from goldgap.train.recipe import AUTO, Recipe, ratio_is_open
+from goldgap.train.split import Split
 
 RATIO, RATIO_ALONE = 0.2, 1.5
 """What a policy's `ratio = auto` is: beside known negatives, and where it alone says what is not an entity."""

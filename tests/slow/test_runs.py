@@ -16,9 +16,9 @@ from goldgap.core.config import load
 from goldgap.core.errors import IntegrityError
 from goldgap.evaluate.scores import evaluate
 from goldgap.losses import losses
-from goldgap.train.data import fingerprint
 from goldgap.train.loop import Seen, Stopped
 from goldgap.train.recipe import EncoderSettings, Recipe, recipe_for
+from goldgap.train.split import fingerprint
 from goldgap.unknown import policies
 from tests.slow.test_training import corpus
 

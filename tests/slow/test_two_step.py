@@ -25,10 +25,12 @@ from goldgap.distant.mask import mask
 from goldgap.evaluate.scores import evaluate
 from goldgap.train import two_step
 from goldgap.train.build import build
-from goldgap.train.data import prepare
-from goldgap.train.loop import NONE_ADDED, Added, train
+from goldgap.train.data import NO_HINTS, Hints, prepare
+from goldgap.train.doubts import doubts
+from goldgap.train.left_out import Suspicious
+from goldgap.train.loop import train
 from goldgap.train.recipe import Recipe, recipe_for
-from goldgap.train.two_step import Suspicious, doubts, exploratory
+from goldgap.train.two_step import exploratory
 from tests.command import Run
 from tests.slow.test_training import corpus, settings
 
@@ -64,7 +66,7 @@ def test_what_is_missing_is_left_out_and_listed(method: str, tiny_encoder: Path,
 def test_nothing_is_learned_from_what_is_left_out(tiny_encoder: Path) -> None:
     one = recipe(tiny_encoder)
     model, data = build(one, many()), many()
-    whole, without = (prepare(model, data, one, Notes(), left_out) for left_out in ({}, {0: [1, 2], 3: [0]}))
+    whole, without = (prepare(model, data, one, Notes(), Hints(aside)) for aside in ({}, {0: [1, 2], 3: [0]}))
     assert whole.states[0].open_cells().tolist() == [0, 1, 2, 4]
     assert without.states[0].open_cells().tolist() == [0, 4]
     assert torch.equal(whole.states[0].labels, without.states[0].labels)
@@ -160,8 +162,8 @@ def test_what_cannot_be_trained_on_is_told_once_and_nothing_is_swallowed(more: b
     told: list[list[str]] = []
 
     def observe(seen: Any) -> None:
-        if seen.left_out is not None:
-            told.append(seen.left_out.lines())
+        if seen.notes is not None:
+            told.append(seen.notes.lines())
 
     one = recipe(tiny_encoder, train={"epochs": 1})
     Recognizer.train(Corpus([*many(), inside]), dev, recipe=one, observe=observe)
@@ -187,21 +189,21 @@ def test_a_first_step_of_another_method_finds_what_it_calls_entities(tiny_encode
 def test_what_the_first_step_is_sure_of_is_trained_on_as_an_entity(
     method: str, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given: list[Added] = []
+    given: list[Hints] = []
 
-    def spy(*arguments: Any, added: Added = NONE_ADDED, **options: Any) -> Any:
-        given.append(added)
-        return train(*arguments, added=added, **options)
+    def spy(*arguments: Any, hints: Hints = NO_HINTS, **options: Any) -> Any:
+        given.append(hints)
+        return train(*arguments, hints=hints, **options)
 
     monkeypatch.setattr(two_step, "train", spy)
     steps = {"explore": 12, "share": "auto", "method": "uniform" if method == "span" else "", "sure": 0.5}
     model = Recognizer.train(many(), corpus(), recipe=recipe(tiny_encoder, method, two_step=steps))
     exploring, learning = given
-    assert not exploring
-    (ann,) = learning[0]
+    assert exploring is NO_HINTS
+    (ann,) = learning.added[0]
     assert (ann.start, ann.end, ann.label, ann.source) == (0, 3, "PER", "exploratory model")
     assert [one["added"] for one in model.left_out if one["surface"] == "Ann"][:1] == ["PER"]
-    for number, entities in learning.items():
+    for number, entities in learning.added.items():
         for one in entities:
             assert not any(e.start < one.end and one.start < e.end for e in many()[number].entities)
 
@@ -210,7 +212,7 @@ def test_added_entities_are_learned_from_beside_the_annotated_ones(tiny_encoder:
     plain = recipe(tiny_encoder, "span")
     added = {0: [Entity(0, 3, "PER", source="exploratory model")]}
     whole = train(plain, Corpus([d.replace(entities=d.entities + d.dropped, dropped=()) for d in many()]), corpus())
-    with_added = train(plain, many(), corpus(), added=added)
+    with_added = train(plain, many(), corpus(), hints=Hints(added=added))
     without = train(plain, many(), corpus())
     assert with_added.facts == without.facts  # of what people annotated
     assert with_added.metrics[0]["loss"] != without.metrics[0]["loss"]

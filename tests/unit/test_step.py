@@ -21,8 +21,9 @@ from goldgap.models.span import SpanScores
 from goldgap.models.span_model import SpanModel
 from goldgap.models.states import BatchStates
 from goldgap.train.build import build
-from goldgap.train.data import Plan, prepare
+from goldgap.train.data import prepare
 from goldgap.train.optimiser import make_optimiser, set_rates
+from goldgap.train.plan import Plan
 from goldgap.train.recipe import Recipe, TrainSettings, recipe_for
 from goldgap.train.step import Stepper, total_loss
 from goldgap.unknown import Cells, Policy

@@ -24,10 +24,11 @@ from goldgap.models.states import BatchStates, States, stack
 from goldgap.models.tag_states import tag_states_of
 from goldgap.models.tagger import read_off_tags
 from goldgap.models.tagset import TagSet
+from goldgap.train.doubts import Doubt, doubtful, statistic_of
 from goldgap.train.none_spans import drawn_spans, with_none
 from goldgap.train.recipe import TrainSettings, recipe_for
 from goldgap.train.step import total_loss
-from goldgap.train.two_step import Doubt, by_example, doubtful, statistic_of
+from goldgap.train.two_step import Found
 from tests.contract.test_variants import LATER
 from tests.unit.test_states import LABELS, TEXT, WHOLE, entity, example_of, word_range
 
@@ -323,7 +324,7 @@ def test_the_smallest_values_are_left_out_with_ties_by_place() -> None:
     assert doubtful(values, 0.0)[0] == []
     assert len(doubtful(values, 0.4)[0]) == 2  # not 3 by a rounding error
     assert len(doubtful(values, 1.0)[0]) == 5
-    assert by_example(chosen) == {2: [0], 0: [3], 1: [0]}
+    assert Found(chosen, []).hints().aside == {2: [0], 0: [3], 1: [0]}
 
 
 def test_values_by_hand() -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from goldgap import Corpus, Document, Entity, Recognizer
 from goldgap.train.build import build
-from goldgap.train.data import Split
 from goldgap.train.describe import known_descriptions
 from goldgap.train.recipe import Recipe, read_descriptions, recipe_for
 from goldgap.train.resolve import resolved
+from goldgap.train.split import Split
 from tests.command import Run
 from tests.slow.test_training import corpus
 from tests.unit.test_bi_encoder import TEXTS, recipe_of, recognizer_of

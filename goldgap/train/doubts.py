@@ -1,0 +1,64 @@
+"""How much each unknown cell looks like a missing annotation to a model, and the cells that do the most (002)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from torch import Tensor
+
+from goldgap.models.chain import Chain
+from goldgap.models.model import Model
+from goldgap.models.predict import scored_examples
+from goldgap.models.span import SpanScores
+from goldgap.train.data import TrainingSet
+
+
+class Doubt(NamedTuple):
+    """A cell that may be a missing annotation: the smaller the value, the more it looks like one.
+
+    widths   cells of each word
+    """
+
+    example: int
+    cell: int
+    widths: int
+    value: float
+
+
+def doubts(model: Model, data: TrainingSet, statistic: str) -> list[Doubt]:
+    """The value of every unknown cell, in order of the examples."""
+    found: list[list[Doubt]] = [[] for _ in data.examples]
+    places = {id(example): index for index, example in enumerate(data.examples)}
+    for batch, scores in scored_examples(model, data.examples):
+        values = statistic_of(scores, batch.words, statistic)
+        for row, index in enumerate(places[id(example)] for example in batch.examples):
+            grid = data.states[index]
+            words, widths = grid.labels.shape
+            own = values[row].view(batch.first.shape[1], -1)[:words, :widths].flatten()  # without padding
+            cells = grid.open_cells()
+            pairs = zip(cells.tolist(), own[cells].tolist(), strict=True)
+            found[index] = [Doubt(index, cell, widths, value) for cell, value in pairs]
+    return [one for own in found for one in own]
+
+
+def statistic_of(scores: SpanScores, words: Tensor, statistic: str) -> Tensor:
+    """How sure it is that a cell is O.  -> (batch, cell)
+
+    The scores of spans are centred: all of a span's scores could be moved together without changing anything.
+    """
+    logits = scores.logits.float()
+    if statistic == "marginal":
+        assert isinstance(scores.chain, Chain), "a recipe pairs this statistic with a tagger"
+        return scores.chain.log_marginals(logits, words)[..., 0]
+    if statistic == "o-margin":
+        return logits[..., 0] - logits[..., 1:].amax(-1)
+    return logits[..., 0] if scores.chain is not None else logits[..., 0] - logits.mean(-1)
+
+
+def doubtful(values: Sequence[Doubt], share: float | str) -> tuple[list[Doubt], int]:
+    """The smallest of all values, or those below 0; ties by place. And how many values there were."""
+    below = sum(one.value < 0 for one in values)
+    count = below if isinstance(share, str) else math.ceil(round(share * len(values), 9))
+    return sorted(values, key=lambda one: (one.value, one.example, one.cell))[:count], len(values)

@@ -1,0 +1,79 @@
+"""What the two-step method left out, as a list that a person can read (002 Table 7)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Literal, NamedTuple
+
+from goldgap.core.corpus import Corpus
+from goldgap.core.document import Document, Entity
+from goldgap.corpus.words import words_of
+from goldgap.models.model import Model
+from goldgap.models.tagger import Tagger
+from goldgap.train.doubts import Doubt
+
+Kind = Literal["annotated elsewhere", "near an annotation", "other"]
+
+
+class Suspicious(NamedTuple):
+    """Neighbouring words that were left out, or a span: for people to read.
+
+    kind    the same words are annotated elsewhere; they touch an annotation, or share a word with one; or neither
+    added   the type that it was trained on as, if it was
+    """
+
+    kind: Kind
+    surface: str
+    document: str
+    start: int
+    end: int
+    value: float
+    added: str | None = None
+
+
+def listed(
+    found: Sequence[Doubt], model: Model, corpus: Corpus, added: Mapping[int, Sequence[Entity]]
+) -> list[Suspicious]:
+    """What was left out, in the order of kinds and values."""
+    surfaces = {document.surface(entity) for document in corpus for entity in document.entities}
+    parts = {word for surface in surfaces for word in surface.split()}
+    examples = model.examples(corpus.documents)
+    places: dict[tuple[int, int, int], float] = {}
+    for index, own in groupby(sorted(found), key=lambda one: one.example):
+        example = examples[index]
+        for first, end, value in _spans(list(own), neighbours=isinstance(model, Tagger)):
+            place = (example.document, example.words[first][0], example.words[end - 1][1])
+            places[place] = min(value, places.get(place, math.inf))
+    made = []
+    for (number, start, end), value in places.items():
+        document = corpus[number]
+        surface = document.text[start:end]
+        kind = _kind(document, start, end, surface, surfaces, parts)
+        label = next((one.label for one in added.get(number, ()) if (one.start, one.end) == (start, end)), None)
+        made.append(Suspicious(kind, surface, document.id, start, end, value, label))
+    order: tuple[Kind, ...] = ("annotated elsewhere", "near an annotation", "other")
+    return sorted(made, key=lambda one: (order.index(one.kind), one.value, one.document, one.start, one.end))
+
+
+def _spans(own: list[Doubt], *, neighbours: bool) -> Iterator[tuple[int, int, float]]:
+    """Words first..end-1 of each cell and its value; neighbouring words as one, with the smallest of their values."""
+    if not neighbours:
+        for one in own:
+            first, extra = divmod(one.cell, one.widths)
+            yield first, first + extra + 1, one.value
+        return
+    for _, run in groupby(enumerate(own), key=lambda pair: pair[1].cell - pair[0]):
+        members = [one for _, one in run]
+        yield members[0].cell, members[-1].cell + 1, min(one.value for one in members)
+
+
+def _kind(document: Document, start: int, end: int, surface: str, surfaces: set[str], parts: set[str]) -> Kind:
+    if surface in surfaces:
+        return "annotated elsewhere"
+    words = words_of(document)
+    beside = [(a, b) for a, b in words if b <= start][-1:] + [(a, b) for a, b in words if a >= end][:1]
+    reach = (min([start, *(a for a, _ in beside)]), max([end, *(b for _, b in beside)]))
+    touches = any(entity.start < reach[1] and reach[0] < entity.end for entity in document.entities)
+    return "near an annotation" if touches or not parts.isdisjoint(surface.split()) else "other"
