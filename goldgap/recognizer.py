@@ -16,6 +16,7 @@ from goldgap.core.errors import ConfigError, IntegrityError
 from goldgap.core.files import MANIFEST, commit_directory, read_text, verify_directory
 from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
+from goldgap.encode.device import device_named
 from goldgap.models.bi_encoder import BiEncoder
 from goldgap.models.model import Model
 from goldgap.models.predict import predict
@@ -194,8 +195,11 @@ class Recognizer:
                 (folder / LEFT_OUT_LIST).write_text("".join(lines), encoding="utf-8")
 
     @classmethod
-    def load(cls, path: str | Path) -> Recognizer:
-        """The recogniser in a directory, once every file was found to be what was saved."""
+    def load(cls, path: str | Path, *, device: str = "cpu") -> Recognizer:
+        """The recogniser in a directory, once every file was found to be what was saved.
+
+        device   where it works, as torch names it: cpu, cuda, cuda:1, mps
+        """
         from safetensors.torch import load_file
 
         folder = Path(path)
@@ -210,6 +214,6 @@ class Recognizer:
         labels = Labels(tuple(json.loads(read_text(folder / "labels.json"))))
         model = rebuild(recipe, labels, folder)
         model.load_state_dict(load_file(folder / WEIGHTS))
-        model.eval()
+        model.to(device_named(device)).eval()
         metrics = [json.loads(line) for line in read_text(folder / "metrics.jsonl").split("\n") if line]
         return cls(model, recipe, metrics, read_text(folder / CARD))

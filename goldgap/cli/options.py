@@ -59,6 +59,7 @@ Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.
 ModelOutput = Annotated[Path, typer.Option("--output", "-o", help="The folder to write.", show_default=False)]
 Model = Annotated[Path, typer.Argument(help="The folder of a trained model.")]
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a report for the browser.")]
+Device = Annotated[str, typer.Option(help="Where the model works: cpu, cuda, cuda:1 or mps.")]
 Seed = Annotated[int, typer.Option(min=0, help="Where chance starts.")]
 
 

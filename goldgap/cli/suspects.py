@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from goldgap.cli.options import Model, Output, Reading, with_reading
+from goldgap.cli.options import Device, Model, Output, Reading, with_reading
 
 SHOWN = 10
 
@@ -20,6 +20,7 @@ def suspects(
     min_prob: Annotated[
         float | None, typer.Option(min=0, max=1, help="Least probability of one; else as the model was made.")
     ] = None,
+    device: Device = "cpu",
     *,
     reading: Reading,
 ) -> None:
@@ -37,7 +38,7 @@ def suspects(
     from goldgap.core.notes import Notes
 
     check_target(output)
-    recognizer = Recognizer.load(model)
+    recognizer = Recognizer.load(model, device=device)
     lost = Notes()
     found = recognizer.suspects(reading.read(corpus), min_prob=min_prob, notes=lost)
     if reading.strict:

@@ -32,6 +32,7 @@ def train(
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="How often to go through the training files.")] = None,
     seed: Annotated[int | None, typer.Option(help="Where chance starts.")] = None,
+    device: Annotated[str | None, typer.Option(help="Where to train: cpu, cuda, cuda:1 or mps.")] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as in policy.ratio=0.1. Repeatable."),
@@ -65,7 +66,7 @@ def train(
             check_target(written)
     if follow is not None and record is None:
         raise ConfigError("--follow is for the record: name its file with --record")
-    resolved = _recipe(recipe, types, method, encoder, epochs, seed, settings or [])
+    resolved = _recipe(recipe, types, method, _options(encoder, epochs, seed, device), settings or [])
     corpus = reading.read_training(files, complete or [])
     judge = reading.read(dev) if dev is not None else None
     followed = reading.read(follow) if follow is not None else None
@@ -150,13 +151,21 @@ def _page(model: Recognizer, corpus: Corpus, output: Path, read: list[Path]) -> 
     )
 
 
+def _options(encoder: str | None, epochs: int | None, seed: int | None, device: str | None) -> dict[str, Any]:
+    """The settings that have an option of their own, where it was given."""
+    loop = {"epochs": epochs, "device": device}
+    return {
+        **({"encoder": {"name": encoder}} if encoder is not None else {}),
+        **({"seed": seed} if seed is not None else {}),
+        "train": {name: value for name, value in loop.items() if value is not None},
+    }
+
+
 def _recipe(
     path: Path | None,
     types: Path | None,
     method: str | None,
-    encoder: str | None,
-    epochs: int | None,
-    seed: int | None,
+    options: dict[str, Any],
     pairs: list[str],
 ) -> Any:
     """The recipe of the call: the method's, then the file's, then the options', then --set."""
@@ -168,10 +177,5 @@ def _recipe(
     named = from_file.get("method")
     if method is not None and named is not None and named != method:
         raise ConfigError(f"method = {named!r}, but --method {method}: leave one of them out", path=path)
-    options: dict[str, Any] = {
-        **({"encoder": {"name": encoder}} if encoder is not None else {}),
-        **({"train": {"epochs": epochs}} if epochs is not None else {}),
-        **({"seed": seed} if seed is not None else {}),
-    }
     described = read_descriptions(types) if types is not None else {}
     return recipe_for(method or named or "uniform", from_file, described, options, parse_settings(pairs), where=path)

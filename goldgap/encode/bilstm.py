@@ -113,8 +113,8 @@ class BiLSTMEncoder(nn.Module):
         vectors = look_up(self.words, self.unseen, batch.pieces)  # (batch, word, size)
         if self.bigrams is not None:
             vectors = torch.cat([vectors, self.bigrams(batch)], dim=-1)  # (batch, word, 2 size)
-        lengths = batch.words.clamp(min=1).cpu()  # an example without words cannot be packed: one padding is read
-        packed = pack_padded_sequence(self.dropout(vectors), lengths, batch_first=True, enforce_sorted=False)
+        lengths = batch.words.clamp(min=1)  # an example without words cannot be packed: one padding is read
+        packed = pack_padded_sequence(self.dropout(vectors), lengths.cpu(), batch_first=True, enforce_sorted=False)
         states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=width)
         states = self.norm(states)  # (batch, word, dimension)
         inside = (torch.arange(width) < lengths[:, None]).to(states).unsqueeze(-1)  # (batch, word, 1)

@@ -42,7 +42,7 @@ class Chain(nn.Module):
             (self.first, self.behind, self.last) if self.learned else map(torch.zeros_like, map(Tensor.float, legal))
         )
         first, behind, last = (
-            score.to(like).masked_fill(~ok, _NEVER) for score, ok in zip(learned, legal, strict=True)
+            score.to(like).masked_fill(~ok.to(like.device), _NEVER) for score, ok in zip(learned, legal, strict=True)
         )
         return first, behind, last
 

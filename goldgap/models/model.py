@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import nn
 
 from goldgap.core.document import Document
 from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
 from goldgap.encode.batch import Batch, Example, collate, make_examples
+from goldgap.encode.device import moved
 from goldgap.encode.encoder import Encoder, special_pieces
 from goldgap.models.span import SpanScores
 
@@ -41,7 +43,12 @@ class Model(nn.Module):
         return list(make_examples(documents, self.tokenizer, limit=self._limit, overlap=self.overlap, notes=notes))
 
     def batch(self, examples: Sequence[Example]) -> Batch:
-        return collate(examples, self._special)
+        return moved(collate(examples, self._special), self.device)
+
+    @property
+    def device(self) -> torch.device:
+        """Where its weights are."""
+        return next(self.parameters()).device
 
     def fit_to(self, dev: Sequence[Document]) -> None:
         """Choose on the dev set what is not learned; most models have nothing of the kind."""

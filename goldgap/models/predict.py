@@ -13,6 +13,7 @@ from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
 from goldgap.decode import Candidate, decode
 from goldgap.encode.batch import Batch, Example, batch_order
+from goldgap.encode.device import making_on, moved
 from goldgap.encode.windows import owned
 from goldgap.models.model import Model
 from goldgap.models.span import SpanScores, end_words
@@ -80,16 +81,17 @@ def scored(
 
 
 def scored_examples(model: Model, examples: Sequence[Example]) -> Iterator[tuple[Batch, SpanScores]]:
-    """The scores of windows, batch by batch and by length."""
+    """The scores of windows, batch by batch and by length; on the processor, whatever the model is on."""
+    here = torch.device("cpu")
     lengths = [example.length for example in examples]
     was_training = model.training
     model.eval()
     try:
         for indices in batch_order(lengths, batch_size=BATCH_SIZE, token_budget=TOKEN_BUDGET, seed=0, epoch=None):
             batch = model.batch([examples[index] for index in indices])
-            with torch.no_grad():
+            with torch.no_grad(), making_on(model.device):
                 scores = model(batch)
-            yield batch, scores
+            yield moved(batch, here), moved(scores, here)
     finally:
         model.train(was_training)
 

@@ -161,7 +161,8 @@ def require_numbers(model: Model, step: int) -> None:
 
 
 def contiguous(weights: Mapping[str, Tensor]) -> Weights:
-    return {name: tensor.detach().contiguous() for name, tensor in weights.items()}
+    """As they can be written, on the processor."""
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
 
 
 def _optimiser_tensors(model: Model, optimiser: torch.optim.Optimizer) -> Weights:
@@ -169,7 +170,7 @@ def _optimiser_tensors(model: Model, optimiser: torch.optim.Optimizer) -> Weight
     tensors = {}
     for name, parameter in model.named_parameters():
         for key, value in optimiser.state.get(parameter, {}).items():
-            tensors[f"{key}:{name}"] = torch.as_tensor(value).contiguous()
+            tensors[f"{key}:{name}"] = torch.as_tensor(value).cpu().contiguous()
     return tensors
 
 
@@ -177,7 +178,8 @@ def _load_optimiser(model: Model, optimiser: torch.optim.Optimizer, tensors: Wei
     parameters = dict(model.named_parameters())
     for combined, tensor in tensors.items():
         key, _, name = combined.partition(":")
-        optimiser.state[parameters[name]][key] = tensor
+        # The number of steps stays on the processor, where the optimiser reads it.
+        optimiser.state[parameters[name]][key] = tensor if key == "step" else tensor.to(parameters[name].device)
 
 
 def _short(value: object) -> str:

@@ -11,6 +11,7 @@ from goldgap.core.corpus import Corpus
 from goldgap.core.errors import GoldgapError
 from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
+from goldgap.encode.device import device_named
 from goldgap.models.model import Model
 from goldgap.train.build import build
 from goldgap.train.checkpoint import (
@@ -157,7 +158,7 @@ def _start(recipe: Recipe, corpus: Corpus, dev: Corpus | None, work: Path | None
     given, recipe = recipe, resolved(recipe, parts)
     policy, loss = recipe.make_policy(), recipe.make_loss()
     facts = describe(parts)
-    model = build(recipe, parts.train)
+    model = build(recipe, parts.train).to(device_named(recipe.train.device))
     data = prepare(model, parts.train, recipe, notes, hints)
     optimiser = make_optimiser(model, recipe.train)
     checkpoints = None

@@ -193,6 +193,7 @@ class TrainSettings(Settings):
     patience            evaluations without a better score after which training ends; 0: never
     checkpoint_steps    steps between checkpoints; 0: one at each evaluation
     overlap             words that neighbouring windows of a long document share
+    device              where it is trained, as torch names it: cpu, cuda, cuda:1, mps
     """
 
     epochs: int = Field(6, ge=1)
@@ -213,6 +214,7 @@ class TrainSettings(Settings):
     patience: int = Field(0, ge=0)
     checkpoint_steps: int = Field(0, ge=0)
     overlap: int = Field(24, ge=0)
+    device: str = "cpu"
 
 
 class DecodeSettings(Settings):

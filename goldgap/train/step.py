@@ -12,6 +12,7 @@ from torch import Tensor
 from goldgap.core.errors import RunError
 from goldgap.core.progress import Progress
 from goldgap.encode.batch import Batch
+from goldgap.encode.device import making_on, moved
 from goldgap.losses import Loss
 from goldgap.losses.contrastive import Contrastive
 from goldgap.losses.crf import SequenceLoss
@@ -74,8 +75,20 @@ class Stepper:
 
     def _one(self, indices: Sequence[int], progress: Progress, generator: torch.Generator, share: float) -> Taken:
         batch = self.model.batch([self.data.examples[index] for index in indices])
-        known = stack([self.data.states[index] for index in indices])
-        with torch.autocast("cpu", torch.bfloat16, enabled=self.recipe.train.precision == "bfloat16"):
+        known = moved(stack([self.data.states[index] for index in indices]), self.model.device)
+        with making_on(self.model.device):
+            return self._learn(batch, known, indices, progress, generator, share)
+
+    def _learn(
+        self,
+        batch: Batch,
+        known: BatchStates,
+        indices: Sequence[int],
+        progress: Progress,
+        generator: torch.Generator,
+        share: float,
+    ) -> Taken:
+        with torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.recipe.train.precision == "bfloat16"):
             scores: SpanScores = self.model(batch)  # logits: (batch, cell, label)
         cells = self._cells(batch, scores, known)
         keep = ask(self.recipe.policy.name, self.policy, cells, progress, generator)  # (batch, cell)

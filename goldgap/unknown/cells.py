@@ -85,6 +85,11 @@ class Weighing(Protocol):
 policies: Registry[Callable[..., Policy]] = Registry("policy")
 
 
+def draw(cells: Cells, generator: torch.Generator) -> Tensor:
+    """A random number from 0 to below 1 for each cell, the same wherever the cells are.  -> (batch, cell)"""
+    return torch.rand(cells.unknown.shape, generator=generator, device=generator.device).to(cells.unknown.device)
+
+
 def largest(keys: Tensor, counts: Tensor) -> Tensor:
     """The `counts[i]` largest keys of row i, ties by position; cells with the key -inf are never taken.
 

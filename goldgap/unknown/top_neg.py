@@ -12,7 +12,7 @@ from torch import Tensor
 from goldgap.core.config import Share
 from goldgap.core.errors import ConfigError
 from goldgap.core.progress import Progress
-from goldgap.unknown.cells import Cells, largest, policies
+from goldgap.unknown.cells import Cells, draw, largest, policies
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class TopNeg:
             keys = self.similarity(cells)
             keys = keys if self.pick == "top" else -keys
         else:  # nothing to be similar to: the same number, at random
-            keys = torch.rand(cells.unknown.shape, generator=generator, device=cells.unknown.device)
+            keys = draw(cells, generator)
         keys = keys.masked_fill(~cells.unknown, float("-inf"))
         wanted = math.ceil(round(self.ratio * int(cells.unknown.sum()), 9))
         return largest(keys.flatten()[None], torch.tensor([wanted], device=keys.device))[0].view_as(keys)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from goldgap.core.config import Amount
 from goldgap.core.progress import Progress
-from goldgap.unknown.cells import Cells, largest, policies
+from goldgap.unknown.cells import Cells, draw, largest, policies
 
 Count = Literal["ceil", "floor+1"]
 
@@ -35,7 +35,7 @@ class Uniform:
     count: Count = "ceil"
 
     def __call__(self, cells: Cells, progress: Progress, generator: torch.Generator) -> Tensor:
-        keys = torch.rand(cells.unknown.shape, generator=generator, device=cells.unknown.device)
+        keys = draw(cells, generator)
         keys = keys.masked_fill(~cells.unknown, float("-inf"))
         return largest(keys, sample_size(cells.words, self.ratio, self.count))
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from goldgap.core.config import Amount
 from goldgap.core.progress import Progress
-from goldgap.unknown.cells import Cells, largest, policies
+from goldgap.unknown.cells import Cells, draw, largest, policies
 from goldgap.unknown.uniform import Count, sample_size
 
 
@@ -37,7 +37,7 @@ class Weighted:
     score_mode: Literal["train", "eval"] = "train"
 
     def __call__(self, cells: Cells, progress: Progress, generator: torch.Generator) -> Tensor:
-        noise = torch.rand(cells.unknown.shape, generator=generator, device=cells.unknown.device)
+        noise = draw(cells, generator)
         # Drawing one after the other without replacement is taking the largest of log-weight + Gumbel noise.
         gumbel = -torch.log(-torch.log(noise.clamp(min=1e-20, max=1 - 1e-7)))
         keys = self.log_weights(cells.logits, progress) + gumbel

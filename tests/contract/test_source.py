@@ -316,11 +316,11 @@ INTERFACE: dict[str, str] = {
     "evaluate": f"GOLD PREDICTIONS|MODEL --against --html --json --samples --seed --train {READING}",
     "mask": f"CORPUS --output -o --drop --by --mode --seed {READING}",
     "methods": "--json",
-    "predict": f"MODEL INPUT --output -o --min-prob --type {READING}",
+    "predict": f"MODEL INPUT --output -o --min-prob --type --device {READING}",
     "reproduce": "NAME --data --experiments --runs --seeds --full --encoder --set --output -o --jobs",
-    "suspects": f"MODEL CORPUS --output -o --min-prob {READING}",
-    "train": "--train --complete --dev --output -o --method --encoder --epochs --seed --set --recipe --types --resume "
-    f"--html --record --follow {READING}",
+    "suspects": f"MODEL CORPUS --output -o --min-prob --device {READING}",
+    "train": "--train --complete --dev --output -o --method --encoder --epochs --seed --device --set --recipe --types "
+    f"--resume --html --record --follow {READING}",
 }
 
 
