@@ -94,9 +94,12 @@ class Evaluation:
         return self.entities["strict"]
 
     def to_json(self) -> dict[str, Any]:
+        scores = {match: own.to_json() for match, own in (*self.entities.items(), ("tokens", self.tokens))}
+        if not self.samples:  # a point is no interval
+            for own in scores.values():
+                del own["interval"]
         return {
-            **{match: scores.to_json() for match, scores in self.entities.items()},
-            "tokens": self.tokens.to_json(),
+            **scores,
             "errors": self.errors.to_json(),
             "inner": {"gold": self.inner.gold, "found": self.inner.tp, "recall": Score(self.inner).recall},
             "documents": self.documents,

@@ -98,8 +98,10 @@ def _optional(values: Values, *names: str) -> dict[str, Any]:
 
 def _evaluation_summary(values: Values) -> str:
     strict, errors = values["strict"], values["errors"]
-    low, high = strict["interval"]
-    interval = f" (95 % interval {percent(low, 1)} to {percent(high, 1)})" if values["bootstrap"]["samples"] else ""
+    interval = ""
+    if values["bootstrap"]["samples"]:
+        low, high = strict["interval"]
+        interval = f" (95 % interval {percent(low, 1)} to {percent(high, 1)})"
     number, total = max(errors[kind] for kind in KINDS), sum(errors[kind] for kind in KINDS)
     kind = next(kind for kind in KINDS if errors[kind] == number)
     if total == 0:

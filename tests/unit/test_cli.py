@@ -202,7 +202,8 @@ def test_evaluate_prints_every_table(run: Run, tmp_path: Path) -> None:
     predicted.write_text(entities((0, 3, "PER"), (4, 10, "PER"), (11, 13, "ORG")), encoding="utf-8")
     printed = run("evaluate", gold, predicted, "--samples", "10").out
     assert "".join(f"{line.rstrip()}\n" for line in printed.splitlines()) == SCORES
-    assert "interval" not in run("evaluate", gold, predicted, "--samples", "0").out
+    for how in ([], ["--json"]):
+        assert "interval" not in run("evaluate", gold, predicted, "--samples", "0", *how).out
 
 
 def test_evaluate_without_any_entity_prints_no_table_of_types(run: Run, tmp_path: Path) -> None:
