@@ -73,16 +73,12 @@ def train(
     with claim(output, resume=resume) as work, asked_to_stop() as asked:
         from goldgap import Recognizer
         from goldgap.cli.watch import watching
-        from goldgap.compare.record import Recorder
         from goldgap.train.loop import Stopped
 
-        recorder = Recorder(corpus, followed, record) if record is not None else None
-        if recorder is not None and resume:
-            recorder.go_on()
+        recorders = [] if record is None else [_recorder(corpus, followed, record, resume=resume)]
         try:
             with watching(resolved, corpus, judge) as show:
-                observers: list[Observer] = [show] if recorder is None else [recorder, show]
-                observe = _telling(observers, strict=reading.strict)
+                observe = _telling([*recorders, show], strict=reading.strict)
                 model = Recognizer.train(
                     corpus, judge, recipe=resolved, work=work, observe=observe, stopped=lambda: asked() > 0
                 )
@@ -96,6 +92,15 @@ def train(
             handle.write(_page(model, corpus, output, read))
         out.print(f"report written to {html}", soft_wrap=True)
     _tell_end(model, output)
+
+
+def _recorder(corpus: Corpus, followed: Corpus | None, path: Path, *, resume: bool) -> Observer:
+    from goldgap.compare.record import Recorder
+
+    recorder = Recorder(corpus, followed, path)
+    if resume:
+        recorder.go_on()
+    return recorder
 
 
 def _tell_end(model: Recognizer, output: Path) -> None:

@@ -363,7 +363,32 @@ def test_the_arguments_and_options_of_a_command_are_the_stored_ones(name: str) -
     assert sorted(found) == sorted(INTERFACE[name].split())
 
 
-# (e) Same seed, same bytes
+# (e) No function is longer than a person can hold in mind
+
+LONGEST = 80
+
+
+def long_functions(package: Path) -> list[str]:
+    """Functions of more lines than that, by file and name."""
+    found = []
+    for file in sorted(package.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.lineno >= LONGEST:
+                found.append(f"{file.relative_to(package)}: {node.name}")
+    return found
+
+
+def test_no_function_is_long() -> None:
+    assert long_functions(Path(goldgap.__file__).parent) == []
+
+
+@pytest.mark.parametrize(("lines", "found"), [(LONGEST, []), (LONGEST + 1, ["a.py: f"])])
+def test_a_long_function_is_found(tmp_path: Path, lines: int, found: list[str]) -> None:
+    (tmp_path / "a.py").write_text("def f():\n" + "    1\n" * (lines - 1))
+    assert long_functions(tmp_path) == found
+
+
+# (f) Same seed, same bytes
 
 
 def written(arguments: list[str], folder: Path, hash_seed: int) -> bytes:
