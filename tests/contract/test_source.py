@@ -379,7 +379,7 @@ def long_functions(package: Path) -> list[str]:
 
 
 def test_no_function_is_long() -> None:
-    assert long_functions(Path(goldgap.__file__).parent) == []
+    assert long_functions(PACKAGE) == []
 
 
 @pytest.mark.parametrize(("lines", "found"), [(LONGEST, []), (LONGEST + 1, ["a.py: f"])])
