@@ -99,6 +99,8 @@ def _unread(recipe: Recipe) -> Iterator[tuple[str, str]]:
             yield name, f"it is a setting of lexicon.used = {' and '.join(_OF_LEXICONS[name])}"
         elif group == "two_step" and not recipe.two_step.explore and own not in ("none", "none_width"):
             yield name, "two_step.explore = 0"
+        elif name == "two_step.margin" and recipe.two_step.share != "auto":
+            yield name, "it is for two_step.share = auto"
         elif name == "two_step.statistic" and recipe.two_step.share == "auto":
             yield name, "two_step.share = auto goes by the distance of O to the best type"
         elif name == "two_step.none_width" and not recipe.two_step.none:

@@ -57,8 +57,8 @@ def statistic_of(scores: SpanScores, words: Tensor, statistic: str) -> Tensor:
     return logits[..., 0] if scores.chain is not None else logits[..., 0] - logits.mean(-1)
 
 
-def doubtful(values: Sequence[Doubt], share: float | str) -> tuple[list[Doubt], int]:
-    """The smallest of all values, or those below 0; ties by place. And how many values there were."""
-    below = sum(one.value < 0 for one in values)
+def doubtful(values: Sequence[Doubt], share: float | str, margin: float = 0.0) -> tuple[list[Doubt], int]:
+    """The smallest of all values, or (auto) those below the margin; ties by place. And how many values there were."""
+    below = sum(one.value < margin for one in values)
     count = below if isinstance(share, str) else math.ceil(round(share * len(values), 9))
     return sorted(values, key=lambda one: (one.value, one.example, one.cell))[:count], len(values)

@@ -146,6 +146,7 @@ class TwoStepSettings(Settings):
     explore     epochs of the exploratory training; 0: no such step
     method      whose policy, loss and rates the exploratory training has; "": the same
     share       of all that is unannotated, to be left out (lambda); auto: what the exploratory model calls an entity
+    margin      with auto: and what it all but calls one, O being ahead of the best type by less than this
     sure        least probability at which what it calls an entity is trained on as one; 1: never
     statistic   what is left out first: the smallest score of O, its distance to the best tag, or its probability
     none        spans for each word of a text that are tagged as NONE, drawn anew in each epoch (gamma)
@@ -155,6 +156,7 @@ class TwoStepSettings(Settings):
     explore: int = Field(0, ge=0)
     method: str = ""
     share: Share | Literal["auto"] = 0.05
+    margin: float = Field(0.0, ge=0)
     sure: Share = 1.0
     statistic: Literal["o-value", "o-margin", "marginal"] = "o-value"
     none: float = Field(0.0, ge=0, le=1)

@@ -127,7 +127,7 @@ def _explored(
     every = run.recipe.bi_encoder.model_copy(update={"drop_empty": False})  # doubtful cells are numbered among all
     data = prepare(run.model, corpus, run.recipe.model_copy(update={"bi_encoder": every}), Notes())
     statistic = "o-margin" if settings.share == AUTO else settings.statistic
-    chosen, cells = doubtful(doubts(run.model, data, statistic), settings.share)
+    chosen, cells = doubtful(doubts(run.model, data, statistic), settings.share, settings.margin)
     sure = list(_sure(run.model, run.recipe, corpus, settings.sure))
     what = "words" if isinstance(run.model, Tagger) else "spans"
     told = f"{len(chosen):,} of {cells:,} unannotated {what} are left out, those that look most like entities"

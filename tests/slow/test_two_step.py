@@ -182,6 +182,9 @@ def test_a_first_step_of_another_method_finds_what_it_calls_entities(tiny_encode
     model = Recognizer.train(many(), corpus(), recipe=given)
     assert ("annotated elsewhere", "Ann", "0-1") in [(o["kind"], o["surface"], o["document"]) for o in model.left_out]
     assert all(one["value"] < 0 for one in model.left_out)
+    wide = Recognizer.train(many(), corpus(), recipe=recipe(tiny_encoder, "span", two_step=steps | {"margin": 9.0}))
+    assert len(wide.left_out) > len(model.left_out)
+    assert all(one["value"] < 9 for one in wide.left_out)
     assert all(one["added"] is None for one in model.left_out)
 
 

@@ -284,6 +284,13 @@ def test_settings_that_nothing_reads_are_told(method: str, pairs: list[str], nam
     assert all(caution.startswith(name) for caution, name in zip(sorted(cautions), named, strict=True))
 
 
+def test_a_margin_that_only_auto_looks_at_is_told() -> None:
+    settings: dict[str, dict[str, Any]] = {"two_step": {"explore": 1, "share": 0.1, "margin": 2.0}}
+    assert any(line.startswith("two_step.margin changes nothing") for line in recipe_for("crf", settings).cautions())
+    settings["two_step"]["share"] = "auto"
+    assert not recipe_for("crf", settings).cautions()
+
+
 def test_a_statistic_that_auto_does_not_look_at_is_told() -> None:
     settings = {"two_step": {"explore": 1, "share": "auto", "statistic": "marginal"}}
     assert any(line.startswith("two_step.statistic changes nothing") for line in recipe_for("crf", settings).cautions())

@@ -324,6 +324,7 @@ def test_the_smallest_values_are_left_out_with_ties_by_place() -> None:
     assert doubtful(values, 0.0)[0] == []
     assert len(doubtful(values, 0.4)[0]) == 2  # not 3 by a rounding error
     assert len(doubtful(values, 1.0)[0]) == 5
+    assert [len(doubtful(values, "auto", margin)[0]) for margin in (0.0, 0.5, 0.6, 4.0)] == [1, 1, 3, 5]
     assert Found(chosen, []).hints().aside == {2: [0], 0: [3], 1: [0]}
 
 
