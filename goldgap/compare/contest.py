@@ -16,10 +16,12 @@ from goldgap.core.corpus import Corpus
 from goldgap.core.errors import ConfigError
 from goldgap.core.notes import Notes
 from goldgap.distant.mask import mask
+from goldgap.encode.encoder import BILSTM, FLAT
 from goldgap.evaluate.bootstrap import ENOUGH, difference, holm, interval_of, resampled_f1
 from goldgap.evaluate.counts import Counts
 from goldgap.evaluate.scores import evaluate
 from goldgap.train.loop import Observer, Stopped
+from goldgap.train.methods import METHODS
 from goldgap.train.place import InUseError
 from goldgap.train.recipe import Recipe, parse_settings, recipe_for
 
@@ -43,11 +45,20 @@ class Contender:
 
 
 def contender(text: str, *layers: Mapping[str, Any], name: str | None = None) -> Contender:
-    """`nrces`, or `nrces:policy=top-neg:loss.w=10`: a method and where it differs; `layers` hold for all contenders."""
+    """`nrces`, or `nrces:policy=top-neg:loss.w=10`: a method and where it differs; `layers` hold for all contenders.
+
+    A method that is what it is by its encoder, as bilstm-crf, keeps it whatever encoder the others have.
+    """
     method, *pairs = text.split(":")
+    if method in METHODS and METHODS[method].settings.get("encoder", {}).get("name") in (BILSTM, FLAT):
+        layers = tuple(_without_encoder(layer) for layer in layers)
     made = Contender(name or text, method, (*layers, parse_settings(pairs)))
     _check(made)
     return made
+
+
+def _without_encoder(layer: Mapping[str, Any]) -> dict[str, Any]:
+    return {**layer, "encoder": {key: value for key, value in layer.get("encoder", {}).items() if key != "name"}}
 
 
 def _check(one: Contender) -> None:

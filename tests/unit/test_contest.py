@@ -262,6 +262,18 @@ def test_grids_are_every_choice_of_all_settings() -> None:
     assert [v.settings for v in variants(contender("span"), {})] == [""]
 
 
+def test_a_method_that_is_what_it_is_by_its_encoder_keeps_it() -> None:
+    shared = {"encoder": {"name": "somewhere", "window": 128}}
+    names = {text: contender(text, shared).recipe(0).encoder for text in ("crf", "bilstm-crf", "flat")}
+    assert {text: encoder.name for text, encoder in names.items()} == {
+        "crf": "somewhere",
+        "bilstm-crf": "bilstm",
+        "flat": "flat",
+    }
+    assert {encoder.window for encoder in names.values()} == {128}
+    assert contender("bilstm-crf:encoder.name=elsewhere", shared).recipe(0).encoder.name == "elsewhere"
+
+
 def test_contenders_have_settings_of_their_own() -> None:
     made = contender("nrces:policy=top-neg:loss.w=10", {"train": {"epochs": 2}}).recipe(7)
     assert (made.policy.name, made.loss.name, made.loss.settings["w"]) == ("top-neg", "nrces", 10)
