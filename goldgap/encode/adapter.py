@@ -63,8 +63,8 @@ class AdapterEncoder(AroundEncoder):
         self.norm = nn.LayerNorm(self.dimension)
 
     def forward(self, batch: Batch) -> WordVectors:
-        found = lattice(batch.examples, self.lexicon, self.config.most)
-        ids = at_pieces(found.ids.to(batch.pieces.device), batch)
+        entries = lattice(batch.examples, self.lexicon, self.config.most).to(batch.pieces.device)
+        ids = at_pieces(entries, batch)
         layer = find_layer(self.encoder.model, self.config.layer)
         thread = get_ident()
 

@@ -73,12 +73,8 @@ class Lexicon:
         """A surface as it is compared."""
         return surface.casefold() if self.fold else surface
 
-    def matches(self, example: Example) -> list[Match]:
-        """Every entry in an example, in order of (first word, longest first)."""
-        return self.find([example])[0]
-
     def find(self, examples: Sequence[Example]) -> list[list[Match]]:
-        """The matches of each example, all found together."""
+        """Every entry in each example, in order of (first word, longest first)."""
         spelled = list(map(self._spelled, examples))
         found = self._finder.find([Text(*text) for text in spelled])
         return [_in_words(begins, ends, hits) for (_, begins, ends), hits in zip(spelled, found, strict=True)]
@@ -153,19 +149,11 @@ def jieba_words() -> list[str]:
     return read_lexicon(Path(package.origin).parent / "dict.txt")
 
 
-class Lattice(NamedTuple):
-    """The entries that contain each word.
+def lattice(examples: Sequence[Example], lexicon: Lexicon, most: int = MOST) -> Tensor:
+    """The entries that contain each word, at most so many: the longest first, then those that begin first.
 
-    ids    (batch, word, most): the number of an entry plus 1, 0 where there is none
-    mask   (batch, word, most): where there is one
+    -> (batch, word, most): the number of an entry plus 1, 0 where there is none
     """
-
-    ids: Tensor
-    mask: Tensor
-
-
-def lattice(examples: Sequence[Example], lexicon: Lexicon, most: int = MOST) -> Lattice:
-    """At most so many entries for each word: the longest first, then those that begin first."""
     width = max((len(example.words) for example in examples), default=0)
     rows = []
     for matches in lexicon.find(examples):
@@ -175,8 +163,7 @@ def lattice(examples: Sequence[Example], lexicon: Lexicon, most: int = MOST) -> 
                 if len(word) < most:
                     word.append(entry + 1)
         rows.append([word + [0] * (most - len(word)) for word in own])
-    ids = torch.tensor(rows, dtype=torch.long).view(len(examples), width, most)
-    return Lattice(ids, ids > 0)
+    return torch.tensor(rows, dtype=torch.long).view(len(examples), width, most)
 
 
 class FlatLattice(NamedTuple):
