@@ -183,7 +183,7 @@ def comparing(store: Runs, *outputs: Path, jobs: int) -> Iterator[Callable[[], b
     from goldgap.cli.show import out
     from goldgap.core.files import make_folder
     from goldgap.train.loop import Stopped
-    from goldgap.train.place import asked_to_stop
+    from goldgap.train.signals import asked_to_stop
 
     for folder in (store.folder, *outputs):
         make_folder(folder)

@@ -59,7 +59,8 @@ def train(
     from goldgap.cli.show import out
     from goldgap.core.errors import ConfigError
     from goldgap.core.files import check_target, write_atomic
-    from goldgap.train.place import asked_to_stop, claim
+    from goldgap.train.place import claim
+    from goldgap.train.signals import asked_to_stop
 
     for written in (html, record):
         if written is not None:

@@ -1,14 +1,12 @@
-"""Where a run lives on disk: the folder of its checkpoints, held by one process, and what a signal does to it."""
+"""Where a run lives on disk: the folder of its checkpoints, held by one process."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
 
 from goldgap.core.errors import InputError, RunError
 from goldgap.core.files import remove_stale
@@ -114,26 +112,3 @@ def _lock(folder: Path) -> int:
                 return descriptor
         os.close(descriptor)  # of a lock that was removed meanwhile: it keeps nobody out
     raise InputError("cannot be created: is it a link that leads nowhere?", path=folder)
-
-
-@contextmanager
-def asked_to_stop() -> Iterator[Callable[[], int]]:
-    """A function that gives the number of the signal that asked this process to stop, or 0.
-
-    A second signal ends the process at once. Only for a main thread, which is the one that signals reach.
-    """
-    received = 0
-
-    def note(number: int, frame: FrameType | None) -> None:
-        nonlocal received
-        if received:
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
-        received = number
-
-    before = {number: signal.signal(number, note) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield lambda: received
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

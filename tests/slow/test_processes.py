@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from goldgap.core.errors import InputError
-from goldgap.train.place import LOCK, asked_to_stop, claim, unfinished
+from goldgap.train.place import LOCK, claim, unfinished
+from goldgap.train.signals import asked_to_stop
 from tests.slow.runs import (
     FORKS,
     STEPS,
