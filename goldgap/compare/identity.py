@@ -29,7 +29,7 @@ ALWAYS = (
     "losses/cross_entropy.py",
     "models/model.py",
     "models/predict.py",
-    "models/span.py",
+    "models/scores.py",
     "models/states.py",
     "train/build.py",
     "train/data.py",
@@ -43,7 +43,7 @@ ALWAYS = (
 )
 """The code that decides every result; what is not among these and the chosen variants reads, keeps and shows."""
 BY_MODEL = {
-    "span": ("models/layers.py", "models/span_model.py"),
+    "span": ("models/layers.py", "models/span.py", "models/span_model.py"),
     "bi-encoder": ("models/bi_encoder.py", "models/thresholds.py", "models/types.py", "train/describe.py"),
     "tagger": (
         "corpus/tags.py",

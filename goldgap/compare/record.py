@@ -18,7 +18,7 @@ from goldgap.encode.batch import Example
 from goldgap.encode.windows import owned
 from goldgap.models.model import Model
 from goldgap.models.predict import BATCH_SIZE
-from goldgap.models.span import SpanScores
+from goldgap.models.scores import SpanScores
 from goldgap.train.loop import Seen
 from goldgap.train.select import score
 

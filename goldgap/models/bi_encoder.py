@@ -25,7 +25,7 @@ from goldgap.encode.batch import Batch
 from goldgap.encode.encoder import Encoder, WordVectors
 from goldgap.losses.contrastive import Similarity, Thresholds
 from goldgap.models.model import Model
-from goldgap.models.span import SpanScores, end_words, inside
+from goldgap.models.scores import SpanScores, end_words, inside
 from goldgap.models.thresholds import best_thresholds
 from goldgap.models.types import AtomicTypes, TypeReader, TypeText
 

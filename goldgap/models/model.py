@@ -15,7 +15,7 @@ from goldgap.core.notes import Notes
 from goldgap.encode.batch import Batch, Example, collate, make_examples
 from goldgap.encode.device import moved
 from goldgap.encode.encoder import Encoder, special_pieces
-from goldgap.models.span import SpanScores
+from goldgap.models.scores import SpanScores
 
 
 class Model(nn.Module):

@@ -16,7 +16,7 @@ from goldgap.encode.batch import Batch, Example, batch_order
 from goldgap.encode.device import making_on, moved
 from goldgap.encode.windows import owned
 from goldgap.models.model import Model
-from goldgap.models.span import SpanScores, end_words
+from goldgap.models.scores import SpanScores, end_words
 from goldgap.models.tagger import Tagger, read_off_tags
 
 TOGETHER = 512

@@ -16,9 +16,8 @@ from torch.nn import functional
 
 from goldgap.core.registry import Registry
 from goldgap.encode.encoder import WordVectors
-from goldgap.losses.contrastive import Similarity
-from goldgap.losses.crf import Sums
 from goldgap.models.layers import grid, span_layers
+from goldgap.models.scores import SpanScores, end_words, inside
 from goldgap.unknown.cells import DenseFeatures, Features
 
 
@@ -29,23 +28,6 @@ class HeadSizes(NamedTuple):
     hidden: int
     width_size: int
     dropout: float
-
-
-class SpanScores(NamedTuple):
-    """Cell word * widths + width is the span of width + 1 words that begins at that word.
-
-    logits     (batch, cell, label), label 0 is O
-    valid      (batch, cell): the span ends inside the sentence
-    features   what a policy can compare spans by; None where nothing is trained
-    similarity what the logits of a bi-encoder were made of
-    chain      of a tagger, whose cells are words and whose labels are tags: what holds the tags of a text together
-    """
-
-    logits: Tensor
-    valid: Tensor
-    features: Features | None
-    similarity: Similarity | None = None
-    chain: Sums | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +69,6 @@ class ConcatHead(nn.Module):
     def forward(self, vectors: WordVectors, widths: int) -> tuple[Tensor, Tensor | None]:
         parts = (self.from_start(vectors.start), self.from_end(vectors.end), self.from_width(self.width.weight))
         return span_layers(parts, self.second, self.label, self.dropout if self.training else 0.0)
-
-
-def end_words(words: int, widths: int) -> Tensor:
-    """The last word of each span, held inside the sentence for those that are too long.  -> (word, width)"""
-    return (torch.arange(words)[:, None] + torch.arange(widths)[None]).clamp(max=max(words - 1, 0))
-
-
-def inside(words: Tensor, longest: int, widths: int) -> Tensor:
-    """Which spans end inside their sentence.  (batch,) -> (batch, cell)"""
-    reach = torch.arange(longest, device=words.device)[:, None] + torch.arange(widths, device=words.device)
-    return (reach[None] < words[:, None, None]).flatten(1)
 
 
 class PairHead(nn.Module):

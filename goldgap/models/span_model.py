@@ -8,7 +8,8 @@ from goldgap.core.labels import Labels
 from goldgap.encode.batch import Batch
 from goldgap.encode.encoder import Encoder
 from goldgap.models.model import Model
-from goldgap.models.span import SpanHead, SpanScores
+from goldgap.models.scores import SpanScores
+from goldgap.models.span import SpanHead
 
 
 class SpanModel(Model):

@@ -16,8 +16,8 @@ from goldgap.encode.encoder import Encoder
 from goldgap.encode.windows import owned
 from goldgap.models.chain import Chain
 from goldgap.models.model import Model
+from goldgap.models.scores import SpanScores
 from goldgap.models.simplex import AngleHead
-from goldgap.models.span import SpanScores
 from goldgap.models.tagset import TagSet
 from goldgap.unknown.cells import DenseFeatures
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from goldgap.models.chain import Chain
 from goldgap.models.model import Model
 from goldgap.models.predict import scored_examples
-from goldgap.models.span import SpanScores
+from goldgap.models.scores import SpanScores
 from goldgap.train.data import TrainingSet
 
 

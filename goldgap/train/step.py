@@ -19,7 +19,7 @@ from goldgap.losses.crf import SequenceLoss
 from goldgap.losses.cross_entropy import partial_label
 from goldgap.models.chain import Chain
 from goldgap.models.model import Model
-from goldgap.models.span import SpanScores
+from goldgap.models.scores import SpanScores
 from goldgap.models.states import BatchStates, stack
 from goldgap.models.tagger import Tagger
 from goldgap.train.data import TrainingSet

@@ -25,8 +25,9 @@ from goldgap.losses import losses
 from goldgap.models.bi_encoder import BiEncoder
 from goldgap.models.model import Model
 from goldgap.models.predict import predict
+from goldgap.models.scores import SpanScores
 from goldgap.models.simplex import AngleHead
-from goldgap.models.span import HeadSizes, SpanScores, heads
+from goldgap.models.span import HeadSizes, heads
 from goldgap.models.span_model import SpanModel
 from goldgap.models.states import BatchStates
 from goldgap.models.tagger import Tagger

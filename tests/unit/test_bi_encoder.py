@@ -24,7 +24,7 @@ from goldgap.encode.encoder import special_pieces
 from goldgap.losses.contrastive import Similarity, Thresholds
 from goldgap.models.bi_encoder import BLOCK, BiEncoder, SummedFeatures, band_products, span_lengths
 from goldgap.models.predict import TOGETHER, candidates, predict
-from goldgap.models.span import SpanScores, inside
+from goldgap.models.scores import SpanScores, inside
 from goldgap.models.thresholds import best_thresholds, gold_cells
 from goldgap.models.types import AtomicTypes, TypeReader, TypeText
 from goldgap.train.build import build

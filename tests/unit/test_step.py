@@ -17,7 +17,7 @@ from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
 from goldgap.losses.contrastive import Contrastive, candidates
 from goldgap.losses.cross_entropy import CrossEntropy
-from goldgap.models.span import SpanScores
+from goldgap.models.scores import SpanScores
 from goldgap.models.span_model import SpanModel
 from goldgap.models.states import BatchStates
 from goldgap.train.build import build

@@ -19,7 +19,7 @@ from goldgap.encode.batch import Batch, Special, collate
 from goldgap.encode.windows import Window
 from goldgap.losses.crf import SequenceLoss
 from goldgap.models.chain import Chain
-from goldgap.models.span import SpanScores
+from goldgap.models.scores import SpanScores
 from goldgap.models.states import BatchStates, States, stack
 from goldgap.models.tag_states import tag_states_of
 from goldgap.models.tagger import read_off_tags
