@@ -114,7 +114,8 @@ def _shared(encoder: str | None, epochs: int | None, pairs: list[str]) -> list[d
 def _contest(
     methods: str, seeds: str, baseline: str | None, drop: str | None, grid: list[str], shared: list[dict[str, Any]]
 ) -> Contest:
-    from goldgap.compare.contest import Contest, contender
+    from goldgap.compare.contender import contender
+    from goldgap.compare.contest import Contest
     from goldgap.core.errors import ConfigError
 
     names = [name.strip() for name in methods.split(",") if name.strip()]

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from goldgap.compare.contest import Contest, Watch, compare, contender
+from goldgap.compare.contender import contender
+from goldgap.compare.contest import Contest, Watch, compare
 from goldgap.compare.datasets import WhoseLabels, read_dataset
 from goldgap.compare.runs import Data, Runs
 from goldgap.core.config import Settings, read_toml

@@ -14,7 +14,8 @@ import pytest
 from goldgap import Corpus, Document, Entity
 from goldgap.cli.show import show_contest
 from goldgap.compare import runs
-from goldgap.compare.contest import Contest, compare, contender, doubts, variants
+from goldgap.compare.contender import contender, variants
+from goldgap.compare.contest import Contest, compare, doubts
 from goldgap.compare.identity import code_hash
 from goldgap.compare.runs import Data, Found, Run, Runs
 from goldgap.core.errors import ConfigError, RunError

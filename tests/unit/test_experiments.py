@@ -11,7 +11,7 @@ import pytest
 
 from goldgap import Corpus, Document, Entity
 from goldgap.compare import datasets
-from goldgap.compare.contest import contender
+from goldgap.compare.contender import contender
 from goldgap.compare.datasets import Dataset, File, dataset, read_dataset, registry
 from goldgap.compare.reproduce import Experiment, find_experiment, reproduce
 from goldgap.compare.runs import Runs

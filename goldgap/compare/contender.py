@@ -1,0 +1,78 @@
+"""Who is compared: a method with settings of its own, and the choices of a grid."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from goldgap.core.errors import ConfigError
+from goldgap.encode.encoder import BILSTM, FLAT
+from goldgap.train.methods import METHODS
+from goldgap.train.recipe import Recipe, parse_settings, recipe_for
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A method with settings of its own, under a name; seedless."""
+
+    name: str
+    method: str
+    layers: tuple[Mapping[str, Any], ...]
+
+    def recipe(self, seed: int) -> Recipe:
+        return recipe_for(self.method, *self.layers, {"seed": seed})
+
+
+def contender(text: str, *layers: Mapping[str, Any], name: str | None = None) -> Contender:
+    """`nrces`, or `nrces:policy=top-neg:loss.w=10`: a method and where it differs; `layers` hold for all contenders.
+
+    A method that is what it is by its encoder, as bilstm-crf, keeps it whatever encoder the others have.
+    """
+    method, *pairs = text.split(":")
+    if method in METHODS and METHODS[method].settings.get("encoder", {}).get("name") in (BILSTM, FLAT):
+        layers = tuple(_without_encoder(layer) for layer in layers)
+    made = Contender(name or text, method, (*layers, parse_settings(pairs)))
+    _check(made)
+    return made
+
+
+def _without_encoder(layer: Mapping[str, Any]) -> dict[str, Any]:
+    return {**layer, "encoder": {key: value for key, value in layer.get("encoder", {}).items() if key != "name"}}
+
+
+def _check(one: Contender) -> None:
+    """Raise for what cannot be trained, before anything is."""
+    recipe = one.recipe(0)
+    recipe.make_policy()
+    recipe.make_loss()
+
+
+class Variant(NamedTuple):
+    """A contender with one choice of the grid."""
+
+    settings: str
+    contender: Contender
+
+
+def variants(one: Contender, grid: Mapping[str, Sequence[str]]) -> list[Variant]:
+    """Every choice of the settings that this contender has; settings that it has not are left out."""
+    own: dict[str, Sequence[str]] = {}
+    for key, values in grid.items():
+        try:
+            _check(_with(one, [f"{key}={values[0]}"]))
+        except ConfigError:
+            continue
+        own[key] = values
+    chosen = []
+    for choice in itertools.product(*own.values()):
+        pairs = [f"{key}={value}" for key, value in zip(own, choice, strict=True)]
+        variant = _with(one, pairs)
+        _check(variant)
+        chosen.append(Variant(" ".join(pairs), variant))
+    return chosen
+
+
+def _with(one: Contender, pairs: list[str]) -> Contender:
+    return Contender(one.name, one.method, (*one.layers, parse_settings(pairs)))
