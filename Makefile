@@ -1,11 +1,12 @@
 # The four commands: make demo, make test, make check, make docs. Each sets up what it needs in .venv.
+# make comparisons DATA=FOLDER writes the pages under docs/comparisons from the kept runs.
 
 PYTHON ?= python3
 BIN := .venv/bin
 # One process a core, one thread each: the tests of one file stay together, they share what they trained.
 PARALLEL := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: setup demo test test-fast check docs bench clean
+.PHONY: setup demo test test-fast check docs comparisons bench clean
 
 setup: .venv/ready
 
@@ -32,6 +33,13 @@ check: setup
 
 docs: setup
 	$(BIN)/python docs/generate.py
+
+comparisons: setup
+	for name in masked distant; do $(BIN)/goldgap reproduce $$name --data $(DATA) -o docs/comparisons/$$name || exit; done
+	for page in docs/comparisons/claims/*.md; do \
+	  $(BIN)/goldgap reproduce $$(basename $$page .md) --data $(DATA) -o .comparison || exit; \
+	  mv .comparison/table.md $$page && rm -r .comparison; \
+	done
 
 bench: setup
 	$(BIN)/python benchmarks/match.py

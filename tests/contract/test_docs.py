@@ -77,6 +77,14 @@ def test_links_between_pages_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_the_runs_that_comparisons_name_are_kept() -> None:
+    kept = {path.stem.rpartition("_")[2] for path in (ROOT / "experiments" / "results").glob("*.json")}
+    pages = sorted((ROOT / "docs" / "comparisons").rglob("*.md"))
+    named = {key: page.name for page in pages for key in re.findall(r"`([0-9a-f]{12})`", page.read_text("utf-8"))}
+    assert len(named) > 50
+    assert {key: page for key, page in named.items() if key not in kept} == {}, "run `make comparisons DATA=FOLDER`"
+
+
 def test_the_tree_in_the_readme_is_the_tree() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     named = set(re.findall(r"^  (\w+)/ ", readme, re.MULTILINE))
