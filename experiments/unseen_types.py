@@ -13,6 +13,7 @@ from pathlib import Path
 from goldgap import Corpus, Document, Recognizer
 from goldgap.evaluate.scores import evaluate
 from goldgap.train.describe import known_descriptions
+from goldgap.train.recipe import parse_settings, recipe_for
 
 
 def without(corpus: Corpus, label: str) -> Corpus:
@@ -34,14 +35,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, help="folder of the corpora")
     parser.add_argument("--method", default="binder")
+    parser.add_argument("--set", dest="pairs", metavar="KEY=VALUE", action="append", default=[], help="any setting")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     folder = options.data / "wikigold"
     train, dev, test = (Corpus.read(folder / f"{part}.conll") for part in ("train_gold", "dev", "test"))
-    trained = Recognizer.train(train, dev, method=options.method, seed=options.seed)
+    recipe = recipe_for(options.method, {"seed": options.seed}, parse_settings(options.pairs))
+    trained = Recognizer.train(train, dev, recipe=recipe)
     figures = {}
     for label in train.labels:
-        model = Recognizer.train(without(train, label), without(dev, label), method=options.method, seed=options.seed)
+        model = Recognizer.train(without(train, label), without(dev, label), recipe=recipe)
         unseen = f1_of(model.with_types(**{label: known_descriptions()[label.lower()]}), test, label)
         figures[label] = {"unseen": unseen, "trained": f1_of(trained, test, label)}
         print(
