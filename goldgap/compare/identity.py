@@ -23,6 +23,7 @@ ALWAYS = (
     "decode.py",
     "encode/align.py",
     "encode/batch.py",
+    "encode/device.py",
     "encode/encoder.py",
     "encode/windows.py",
     "losses/base.py",
