@@ -5,19 +5,17 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from goldgap import Corpus, Document, Entity
+from goldgap import Corpus, Document
 from goldgap.compare.datasets import read_dataset
 from goldgap.compare.runs import Run
+from goldgap.decode import Candidate, decode
 from goldgap.evaluate.scores import evaluate
 
 
 def flat(document: Document) -> Document:
     """The likeliest of entities that overlap."""
-    kept: list[Entity] = []
-    for one in sorted(document.entities, key=lambda entity: (-(entity.score or 0), entity.start, entity.end)):
-        if all(one.end <= other.start or other.end <= one.start for other in kept):
-            kept.append(one)
-    return document.replace(entities=tuple(kept))
+    found = [Candidate(one.start, one.end, n, one.score or 0.0, 0.0) for n, one in enumerate(document.entities)]
+    return document.replace(entities=tuple(document.entities[one.label] for one in decode(found, "greedy")))
 
 
 def main() -> None:
@@ -33,7 +31,7 @@ def main() -> None:
             share, recall = score.inner.tp / score.inner.gold, score.strict.micro.recall
             print(
                 f"{run.method}, seed {run.seed}, {how}: F1 {100 * score.strict.micro.f1:.2f}, inside another "
-                f"{score.inner.tp} of {score.inner.gold} ({100 * share:.1f} %, {share / recall:.3f} of the recall of all)"
+                f"{score.inner.tp} of {score.inner.gold} ({100 * share:.1f} %, {share / recall:.3f} of the whole recall)"
             )
 
 
