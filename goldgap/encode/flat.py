@@ -184,15 +184,15 @@ def sinusoids(positions: Tensor, size: int) -> Tensor:
 class FlatLayer(nn.Module):
     """Self-attention with relative positions as in Transformer-XL, then a feed-forward, each added and normalised.
 
-    content, place   what is added to a query before it meets keys, and before it meets positions: (head, head size).
-                     They take the place of the query's bias; one of keys or positions would change nothing.
+    content, place   what is added to a query before it meets keys, and before it meets positions. They take the place
+                     of the query's bias, and are vectors as that is; one of keys or positions would change nothing.
     """
 
     def __init__(self, config: FlatConfig) -> None:
         super().__init__()
         hidden, self.heads = config.hidden, config.heads
         self.query, self.key, self.value, self.position = (nn.Linear(hidden, hidden, bias=False) for _ in range(4))
-        self.content, self.place = (nn.Parameter(torch.zeros(self.heads, hidden // self.heads)) for _ in range(2))
+        self.content, self.place = (nn.Parameter(torch.zeros(hidden)) for _ in range(2))
         self.out = nn.Linear(hidden, hidden)
         self.feed_forward = nn.Sequential(
             nn.Linear(hidden, config.widen * hidden),
@@ -215,9 +215,10 @@ class FlatLayer(nn.Module):
                 (self.query, self.key, self.value, self.position), (items, items, items, relations), strict=True
             )
         )
-        scores = torch.einsum("bihd,bjhd->bhij", query + self.content, key)
+        content, place = (vector.view(self.heads, -1) for vector in (self.content, self.place))
+        scores = torch.einsum("bihd,bjhd->bhij", query + content, key)
         # One product with every relation, of which each pair picks its own: faster than to look up position[index].
-        by_relation = torch.einsum("bihd,rhd->bhir", query + self.place, position)
+        by_relation = torch.einsum("bihd,rhd->bhir", query + place, position)
         scores = scores + by_relation.gather(3, index[:, None].expand(-1, self.heads, -1, -1))
         scores = scores / math.sqrt(query.shape[-1])
         scores = scores.masked_fill(~mask[:, None, None], torch.finfo(scores.dtype).min)

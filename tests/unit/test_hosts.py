@@ -229,8 +229,8 @@ def flat_layer_loop(layer: Any, item: Tensor, items: list[Tensor], relations: li
         query = (layer.query.weight @ item)[own]
         scores = []
         for other, relation in zip(items, relations, strict=True):
-            score = (query + layer.content[head]) @ (layer.key.weight @ other)[own]
-            score = score + (query + layer.place[head]) @ (layer.position.weight @ relation)[own]
+            score = (query + layer.content[own]) @ (layer.key.weight @ other)[own]
+            score = score + (query + layer.place[own]) @ (layer.position.weight @ relation)[own]
             scores.append((score / math.sqrt(size)).exp())
         values = [(layer.value.weight @ other)[own] for other in items]
         total = torch.stack(scores).sum()
@@ -554,6 +554,13 @@ def test_the_wrapped_model_is_as_it_was_outside_of_the_adapter(tiny_encoder: Pat
 def test_heads_must_share_the_hidden_size() -> None:
     with pytest.raises(ConfigError, match="a hidden size of 12, expected a multiple of 2 and of 8 heads"):
         FlatEncoder(Lexicon([]), FlatConfig(hidden=12))
+
+
+def test_what_is_added_to_queries_is_a_vector_as_biases_are() -> None:
+    """An optimiser decays what has more dimensions."""
+    encoder, _ = flat()
+    added = [layer.content for layer in encoder.layers] + [layer.place for layer in encoder.layers]
+    assert [parameter.dim() for parameter in added] == [1] * len(added)
 
 
 def test_relations_are_few_though_pairs_are_many() -> None:
