@@ -9,9 +9,9 @@ from pathlib import Path
 from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
 from goldgap.core.document import Document, Entity
 from goldgap.core.errors import CorpusError, DocumentError, InputError
-from goldgap.core.files import commit_directory, read_text, safe_join
+from goldgap.core.files import commit_directory, safe_join
 from goldgap.core.notes import Notes
-from goldgap.corpus.lines import read_lines
+from goldgap.corpus.lines import read_lines, read_whole
 from goldgap.corpus.lost import count_lost, count_unsaid
 
 _ENTITY = re.compile(r"(T\S*)\t(\S+) ([0-9]{1,12} [0-9]{1,12}(?:;[0-9]{1,12} [0-9]{1,12})*)(?:\t(.*))?")
@@ -66,9 +66,10 @@ formats.add("brat", Format((".ann",), read, write))
 
 
 def _document(annotation: Path, options: ReadOptions, notes: Notes) -> Document:
-    text = read_text(annotation.with_suffix(".txt"))
+    repair = options.on_error == "repair"
+    text = read_whole(annotation.with_suffix(".txt"), notes, repair=repair)
     entities: list[Entity] = []
-    for number, line in enumerate(read_lines(annotation, notes), 1):
+    for number, line in enumerate(read_lines(annotation, notes, repair=repair), 1):
         where = f"{annotation}:{number}"
         if not line.strip():
             continue

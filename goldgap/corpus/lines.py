@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from goldgap.core.errors import InputError
-from goldgap.core.files import BYTE_ORDER_MARK, nul_problem, read_line_blocks, refuse_utf16, utf8_problem
+from goldgap.core.files import (
+    BYTE_ORDER_MARK,
+    nul_problem,
+    read_bytes,
+    read_line_blocks,
+    read_text,
+    refuse_utf16,
+    utf8_problem,
+)
 from goldgap.core.notes import Notes
 
 REPLACEMENT = "\ufffd"
@@ -25,6 +33,14 @@ class Ids:
                 f"the id {name!r} was given on line {first} already; ids must be unique, or left out to be numbered"
             )
         return name
+
+
+def read_whole(path: Path, notes: Notes, *, repair: bool = False) -> str:
+    """The text of a file as it is, line ends and all; with `repair` as `iterate_lines` does."""
+    if not repair:
+        return read_text(path)
+    _survey(path, notes, repair=True)
+    return read_bytes(path).removeprefix(BYTE_ORDER_MARK).decode(errors="replace")
 
 
 def read_lines(path: Path, notes: Notes, *, repair: bool = False) -> list[str]:

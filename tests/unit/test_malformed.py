@@ -131,6 +131,14 @@ PARSES = {
         changes={NOT_UTF8: (6, ["corpus.conll"])},
         options={"on_error": "repair"},
     ),
+    "brat text that is not UTF-8 repaired": Parses(
+        {"folder/1.ann": b"T1\tPER 0 4\tJos\xe9\n", "folder/1.txt": b"Jos\xe9\r\nmet\n"},
+        ["Jos\ufffd\r\nmet\n"],
+        [[(0, 4, "PER")]],
+        facts={"line ends": "mixed"},
+        changes={NOT_UTF8: (2, ["folder/1.txt", "folder/1.ann"])},
+        options={"on_error": "repair"},
+    ),
     "U+FFFD that was there before is no repair": Parses(conll("a\ufffd\tO\n"), ["a\ufffd"], [[]]),
     # Characters of a token
     "line separator U+2028 in a token": Parses(
@@ -621,6 +629,12 @@ def test_dictionary_surface_with_odd_blanks_is_read_with_single_ones(tmp_path: P
     dictionary = Dictionary.read(path)
     assert dictionary.entries == [Entry("LOC", "New York", "exact")]
     assert dictionary.notes.facts["repeated entries"] == "1 read once"
+
+
+def test_a_sentence_without_an_id_takes_no_number_that_another_is_called_by(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.conll"
+    path.write_text("# id = 2\nx\tO\n\ny\tO\n\nz\tO\n", encoding="utf-8")
+    assert [document.id for document in Corpus.read(path)] == ["2", "unnamed-2", "3"]
 
 
 @pytest.mark.parametrize("on_error", ["repair", "skip"])
