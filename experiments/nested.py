@@ -25,13 +25,13 @@ def main() -> None:
     test = read_dataset("genia", folder, bench=False, first=3000).test
     for path in sorted((Path(__file__).parent / "results").glob("genia-first-3000_*.json")):
         run = Run.read(path)
-        found = run.predicted(test)
+        found, epochs = run.predicted(test), run.recipe["train"]["epochs"]
         for how, corpus in (("nested", found), ("flat", Corpus(map(flat, found)))):
             score = evaluate(test, corpus, samples=0)
             share, recall = score.inner.tp / score.inner.gold, score.strict.micro.recall
             print(
-                f"{run.method}, seed {run.seed}, {how}: F1 {100 * score.strict.micro.f1:.2f}, inside another "
-                f"{score.inner.tp} of {score.inner.gold} ({100 * share:.1f} %, {share / recall:.3f} of all recall)"
+                f"{run.method}, {epochs} epochs, seed {run.seed}, {how}: F1 {100 * score.strict.micro.f1:.2f}, inside "
+                f"another {score.inner.tp} of {score.inner.gold} ({100 * share:.1f} %, {share / recall:.3f} of all recall)"
             )
 
 
