@@ -31,7 +31,7 @@ def main() -> None:
             share, recall = score.inner.tp / score.inner.gold, score.strict.micro.recall
             print(
                 f"{run.method}, {epochs} epochs, seed {run.seed}, {how}: F1 {100 * score.strict.micro.f1:.2f}, inside "
-                f"another {score.inner.tp} of {score.inner.gold} ({100 * share:.1f} %, {share / recall:.3f} of all recall)"
+                f"another {score.inner.tp} of {score.inner.gold} ({100 * share:.1f} %, {share / recall:.3f} of all)"
             )
 
 

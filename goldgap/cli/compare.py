@@ -188,7 +188,7 @@ def comparing(store: Runs, *outputs: Path, jobs: int) -> Iterator[Callable[[], b
 
     for folder in (store.folder, *outputs):
         make_folder(folder)
-    with asked_to_stop() as asked, _helped(jobs):
+    with asked_to_stop(patient=HELPER in os.environ) as asked, _helped(jobs):
         try:
             yield lambda: asked() > 0
         except Stopped:

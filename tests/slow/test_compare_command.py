@@ -205,18 +205,23 @@ def test_jobs_share_the_runs_and_one_writes_the_reports(run: Run, files: Path, t
     assert "--jobs 2" in comparison()["command"]
 
 
-def test_a_comparison_that_is_stopped_stops_its_helpers(
-    files: Path, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("everyone", [False, True], ids=["by a signal", "from the terminal"])
+def test_a_comparison_that_is_stopped_stops_its_helpers_and_all_save(
+    everyone: bool, files: Path, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(files)
     call = [str(part) for part in arguments(tiny_encoder, "--methods", "span,uniform", "--epochs", "400")]
-    started = subprocess.Popen([sys.executable, "-m", "goldgap", *call, "--jobs", "2"], stdout=subprocess.DEVNULL)
+    started = subprocess.Popen(
+        [sys.executable, "-m", "goldgap", *call, "--jobs", "2"], stdout=subprocess.DEVNULL, start_new_session=True
+    )
     deadline = time.monotonic() + 120
     while len({path.parent for path in Path("out/runs/unfinished").glob("*/step-*")}) < 2:
         assert (started.poll(), time.monotonic() < deadline) == (None, True)
         time.sleep(0.05)
-    started.send_signal(signal.SIGTERM)
-    assert started.wait(60) == 128 + signal.SIGTERM
+    number = signal.SIGINT if everyone else signal.SIGTERM
+    os.killpg(started.pid, number) if everyone else started.send_signal(number)
+    assert started.wait(60) == 128 + number
+    assert list(Path("out/runs/unfinished").glob("*/.tmp-*")) == []
     for lock in Path("out/runs/unfinished").glob("*/lock"):
         with held(lock.parent):  # by nobody
             pass

@@ -131,6 +131,13 @@ def test_signals_do_what_they_did_before_once_the_run_is_over(error: type[Except
     assert [signal.getsignal(number) for number in numbers] == before
 
 
+def test_who_works_for_another_is_asked_twice_and_still_saves() -> None:
+    with asked_to_stop(patient=True) as asked:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)
+        assert asked() == signal.SIGINT
+
+
 # Two processes, one output
 
 
