@@ -151,7 +151,7 @@ def _head_work(words: int, tokenizer: Any) -> Callable[[], object]:
     def work() -> None:
         nothing = torch.zeros(0)  # the encoder reads none of it
         batch = Batch([], nothing, nothing, nothing, nothing, nothing, counts)
-        loss(model.train()(batch).similarity, states, keep, keep).backward()  # type: ignore[no-untyped-call]
+        loss(model.train()(batch).similarity, states, keep, keep).backward()
 
     return work
 

@@ -19,7 +19,7 @@ def load_stock(labels: int) -> Any:
     from transformers import AutoModelForTokenClassification
     from transformers.utils import logging
 
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.set_verbosity_error()
     return AutoModelForTokenClassification.from_pretrained(find_encoder("minilm"), num_labels=2 * labels + 1)
 
 

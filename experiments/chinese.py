@@ -145,7 +145,7 @@ def roformer(given: dict[str, Tensor]) -> Any:
         intermediate_size=len(given["Transformer-0-FeedForward/dense_4/BiasAdd/ReadVariableOp"]),
         max_position_embeddings=POSITIONS,
     )
-    model: Any = RoFormerModel(config)  # type: ignore[no-untyped-call]
+    model: Any = RoFormerModel(config)
     missing, unexpected = model.load_state_dict(weights(given, layers), strict=False)
     if missing != ["encoder.embed_positions.weight"] or unexpected:  # those are computed
         raise SystemExit(f"the weights do not fit: {missing} missing, {unexpected} left over")

@@ -23,7 +23,7 @@ def save_tiny_encoder(folder: Path, *, positions: int = 64, mask: bool = False) 
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    fast = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+    fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]", **more
     )
     torch.manual_seed(0)
@@ -35,7 +35,7 @@ def save_tiny_encoder(folder: Path, *, positions: int = 64, mask: bool = False) 
         intermediate_size=64,
         max_position_embeddings=positions,
     )
-    model = BertModel(config, add_pooling_layer=False)  # type: ignore[no-untyped-call]
+    model = BertModel(config, add_pooling_layer=False)
     model.save_pretrained(folder)
     fast.save_pretrained(folder)
     lexicon_in(folder).write_text("\n".join(["Ann", "Ann Lee", "Oslo", "in Paris", "Paris"]) + "\n", encoding="utf-8")

@@ -222,7 +222,7 @@ def word_tokenizer(words: Iterable[str], lowercase: bool) -> PreTrainedTokenizer
     tokenizer = Tokenizer(models.WordLevel(ids, unk_token=UNKNOWN))
     # In a text the word "[PAD]" is not padding.
     tokenizer.normalizer = normalizers.Lowercase() if lowercase else normalizers.Replace(Regex(r"\A\[PAD\]\z"), UNKNOWN)
-    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+    return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         pad_token=PADDING,
         unk_token=UNKNOWN,

@@ -111,8 +111,8 @@ def load_transformer(name: str) -> tuple[nn.Module, Any]:
 
     place = find_encoder(name)
     told = logging.get_verbosity()
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # a missing pooler is no news: it is taken off
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()  # a missing pooler is no news: it is taken off
     try:
         tokenizer = load_tokenizer(place)
         loaded = AutoModel.from_pretrained(
@@ -149,7 +149,7 @@ def empty_transformer(folder: Path) -> nn.Module:
     """The encoder that a configuration describes, without pretrained weights."""
     from transformers import AutoConfig, AutoModel
 
-    model: nn.Module = AutoModel.from_config(AutoConfig.from_pretrained(folder, trust_remote_code=False))  # type: ignore[no-untyped-call]
+    model: nn.Module = AutoModel.from_config(AutoConfig.from_pretrained(folder, trust_remote_code=False))
     _without_pooler(model)
     return model
 

@@ -98,7 +98,7 @@ class Stepper:
         if not torch.isfinite(loss):
             names = ", ".join(sorted({repr(self.data.names[example.document]) for example in batch.examples}))
             raise RunError(f"the loss is not a number at step {progress.step}; the batch holds the documents {names}")
-        (loss * share).backward()  # type: ignore[no-untyped-call]
+        (loss * share).backward()
         effective = 0.0
         if isinstance(self.policy, Weighing):
             with named(self.recipe.policy.name, progress):

@@ -210,7 +210,7 @@ class TestEveryLoss:
         logits = torch.randn(1, 5, 3, generator=generator(), requires_grad=True)
         keep = known.unknown & keep_unknown
         scores = SpanScores(logits, torch.ones(1, 5, dtype=torch.bool), None)
-        total_loss(scores, known, keep, make(), TrainSettings(), LATER).backward()  # type: ignore[no-untyped-call]
+        total_loss(scores, known, keep, make(), TrainSettings(), LATER).backward()
         assert logits.grad is not None
         touched = (logits.grad[0] != 0).any(-1).tolist()
         assert touched == [True, True, keep_unknown, True, False]
@@ -368,7 +368,7 @@ class TestEveryModel:
             outputs.append(model.chain.log_sum(scores.logits, batch.words))
         made = generator()
         total = torch.stack([(own * torch.randn(own.shape, generator=made)).sum() for own in outputs]).sum()
-        total.backward()  # type: ignore[no-untyped-call]
+        total.backward()
         for name, parameter in model.named_parameters():
             assert parameter.requires_grad
             assert parameter.grad is not None, name

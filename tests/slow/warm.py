@@ -15,6 +15,6 @@ from goldgap.encode.transformer import load_transformer
 from tests.tiny import save_tiny_encoder
 
 torch.set_num_threads(1)
-logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+logging.disable_progress_bar()
 with TemporaryDirectory() as folder:
     load_transformer(str(save_tiny_encoder(Path(folder))))

@@ -343,7 +343,7 @@ def test_a_batch_that_teaches_nothing_costs_nothing_and_lets_backward_run(sizes:
     types = torch.zeros(*nothing.shape, 2, dtype=torch.int8)
     given = Tensors(Similarity(ends[0], ends[1], span, limits if thresholds else None), types, nothing, nothing)
     loss = given.loss()
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     assert loss.item() == 0
     for leaf in given.leaves():
         assert leaf.grad is None or not leaf.grad.any()

@@ -465,10 +465,10 @@ def other_models() -> dict[str, nn.Module]:
     torch.manual_seed(0)
     distil = DistilBertConfig(vocab_size=120, dim=8, n_layers=3, n_heads=2, hidden_dim=16, max_position_embeddings=64)
     made: list[Any] = [
-        BertModel(BertConfig(**shape)),  # type: ignore[no-untyped-call]
-        RoFormerModel(RoFormerConfig(**shape)),  # type: ignore[no-untyped-call]
-        MPNetModel(MPNetConfig(**shape)),  # type: ignore[no-untyped-call]
-        ElectraModel(ElectraConfig(embedding_size=8, **shape)),  # type: ignore[no-untyped-call]
+        BertModel(BertConfig(**shape)),
+        RoFormerModel(RoFormerConfig(**shape)),
+        MPNetModel(MPNetConfig(**shape)),
+        ElectraModel(ElectraConfig(embedding_size=8, **shape)),
         DistilBertModel(distil),
     ]
     return {type(model).__name__: model for model in made}

@@ -165,7 +165,7 @@ def test_the_loss_of_several_types_is_binary_cross_entropy_of_cell_and_type(
 def test_what_is_neither_known_nor_kept_moves_nothing(several: bool) -> None:
     known, logits = states(several=several), scores()
     loss = total_loss(scores_of(logits), known, keep_mask(), CrossEntropy(), TrainSettings(), START)
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     assert logits.grad is not None
     silent = [(0, 3), (0, 5), (1, 5)]
     for row in range(2):
@@ -177,7 +177,7 @@ def test_a_batch_of_nothing_costs_nothing() -> None:
     nothing = torch.zeros(2, 6, dtype=torch.bool)
     known, logits = BatchStates(torch.zeros(2, 6, dtype=torch.long), nothing, nothing), scores()
     loss = total_loss(scores_of(logits), known, nothing, CrossEntropy(), TrainSettings(), START)
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     assert loss.item() == 0
     assert logits.grad is not None
     assert logits.grad.abs().sum() == 0

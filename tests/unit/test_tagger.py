@@ -180,7 +180,7 @@ def test_words_that_are_left_alone_teach_their_tag_to_nobody(drop: Any) -> None:
     logits = torch.randn(1, 5, len(tagset), generator=torch.Generator().manual_seed(3), requires_grad=True)
     scores = SpanScores(logits, torch.ones(1, 5, dtype=torch.bool), None, chain=chain_of(tagset))
     keep = torch.tensor([[False, False, True, False, False]])
-    total_loss(scores, known, keep, SequenceLoss(drop), TrainSettings(), LATER).backward()  # type: ignore[no-untyped-call]
+    total_loss(scores, known, keep, SequenceLoss(drop), TrainSettings(), LATER).backward()
     assert logits.grad is not None
     size = logits.grad[0].abs().sum(-1)
     assert (size[:3] > 1e-4).all()
@@ -217,7 +217,7 @@ def test_a_sequence_that_is_far_less_likely_does_not_vanish() -> None:
         keep = torch.tensor([[False, True]])
         loss = total_loss(scores, states, keep, SequenceLoss(reduction="sum"), TrainSettings(), LATER)
         assert loss.item() == pytest.approx(margin, abs=3)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         assert logits.grad is not None
         assert logits.grad.isfinite().all()
 
