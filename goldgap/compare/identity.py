@@ -59,7 +59,7 @@ TWO_STEP = ("train/doubts.py", "train/none_spans.py", "train/two_step.py")
 _LOOKS_UP = ("distant/finder.py", "encode/lexicon.py", "encode/vectors.py", "train/hosts.py")
 LEXICON: dict[str, tuple[str, ...]] = {
     "no": (),
-    "attention": (*_LOOKS_UP, "encode/word_attention.py"),
+    "attention": (*_LOOKS_UP, "encode/bilstm.py", "encode/word_attention.py"),
     "adapter": (*_LOOKS_UP, "encode/adapter.py", "encode/word_attention.py"),
 }
 ENCODERS = {

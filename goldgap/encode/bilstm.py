@@ -113,15 +113,24 @@ class BiLSTMEncoder(nn.Module):
         vectors = look_up(self.words, self.unseen, batch.pieces)  # (batch, word, size)
         if self.bigrams is not None:
             vectors = torch.cat([vectors, self.bigrams(batch)], dim=-1)  # (batch, word, 2 size)
-        lengths = batch.words.clamp(min=1)  # an example without words cannot be packed: one padding is read
-        packed = pack_padded_sequence(self.dropout(vectors), lengths.cpu(), batch_first=True, enforce_sorted=False)
-        states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=width)
-        states = self.norm(states)  # (batch, word, dimension)
-        inside = (torch.arange(width) < lengths[:, None]).to(states).unsqueeze(-1)  # (batch, word, 1)
+        states = self.norm(read_both_ways(self.lstm, self.dropout(vectors), batch.words))  # (batch, word, dimension)
+        inside = (torch.arange(width) < batch.words.clamp(min=1)[:, None]).to(states).unsqueeze(-1)  # (batch, word, 1)
         whole = (states * inside).sum(1) / inside.sum(1)
         if self.shapes is not None:
             states = states + self.shapes(batch.shapes)
         return WordVectors(states, states, whole)
+
+
+def read_both_ways(lstm: nn.LSTM, vectors: Tensor, words: Tensor) -> Tensor:
+    """What an LSTM makes of texts of so many words.  (batch, word, size) -> (batch, word, 2 hidden)
+
+    In the precision of its weights, whatever the rest is in: not every processor has a half-precise LSTM.
+    """
+    lengths = words.clamp(min=1).cpu()  # an example without words cannot be packed: one padding is read
+    with torch.autocast(vectors.device.type, enabled=False):
+        exact = vectors.to(next(lstm.parameters()).dtype)
+        packed = pack_padded_sequence(exact, lengths, batch_first=True, enforce_sorted=False)
+        return pad_packed_sequence(lstm(packed)[0], batch_first=True, total_length=vectors.shape[1])[0]
 
 
 def look_up(trained: nn.Embedding, unseen: Tensor | None, ids: Tensor) -> Tensor:

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from goldgap.core.files import read_text
 from goldgap.encode.batch import Batch
+from goldgap.encode.bilstm import read_both_ways
 from goldgap.encode.encoder import Encoder, WordVectors
 from goldgap.encode.lexicon import MOST, Lexicon, entry_embedding, give_vectors, lattice
 
@@ -146,7 +146,5 @@ class WordAttentionEncoder(AroundEncoder):
 
     def _read(self, vectors: Tensor, words: Tensor) -> Tensor:
         """What the LSTM makes of vectors, 0 in the padding.  (batch, word, size) -> (batch, word, dimension)"""
-        lengths = words.clamp(min=1).cpu()  # an example without words cannot be packed: one padding is read
-        packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
-        states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=vectors.shape[1])
+        states = read_both_ways(self.lstm, vectors, words)
         return states * (words > 0).to(states)[:, None, None]
