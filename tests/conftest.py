@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch: threads that spin cost a busy machine dearly
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")  # some virtual machines name AMX and have none
 
 
 class NetworkBlockedError(RuntimeError):

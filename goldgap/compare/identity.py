@@ -36,6 +36,7 @@ ALWAYS = (
     "train/data.py",
     "train/optimiser.py",
     "train/plan.py",
+    "train/rows.py",
     "train/select.py",
     "train/split.py",
     "train/step.py",

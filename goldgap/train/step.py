@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import torch
@@ -26,6 +26,7 @@ from goldgap.train.data import TrainingSet
 from goldgap.train.none_spans import with_none
 from goldgap.train.optimiser import set_rates
 from goldgap.train.recipe import Recipe, TrainSettings
+from goldgap.train.rows import RowGradients
 from goldgap.unknown import Cells, Policy, ask, named
 from goldgap.unknown.cells import Weighing
 
@@ -55,6 +56,10 @@ class Stepper:
     loss: Loss | Contrastive | SequenceLoss
     recipe: Recipe
     data: TrainingSet
+    rows: RowGradients = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", RowGradients(self.model))
 
     def take(self, batches: Sequence[Sequence[int]], progress: Progress) -> Taken:
         """Train on the batches as one step; nothing random survives from one step to the next."""
@@ -67,6 +72,7 @@ class Stepper:
             chance = _seed(self.recipe.seed, progress.step, number)
             torch.manual_seed(chance)  # dropout
             parts.append(self._one(indices, progress, torch.Generator().manual_seed(chance + 1), 1 / len(batches)))
+        self.rows.spread()
         if options.clip:
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), options.clip)
         self.optimiser.step()
