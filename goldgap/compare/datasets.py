@@ -14,11 +14,10 @@ from pydantic import Field
 from goldgap.compare.runs import Data
 from goldgap.core.config import Settings, load
 from goldgap.core.corpus import Corpus
-from goldgap.core.document import Document
+from goldgap.core.document import DICTIONARY, Document
 from goldgap.core.errors import ConfigError, InputError, IntegrityError
 from goldgap.core.files import sha256
 from goldgap.core.registry import unknown_name
-from goldgap.distant.annotate import SOURCE
 from goldgap.distant.dictionary import Dictionary
 from goldgap.distant.phrases import leave_open, read_phrases
 
@@ -157,4 +156,4 @@ def _checked(name: str, corpus: Dataset, part: str, folder: Path) -> Path:
 
 def _from_dictionary(document: Document) -> Document:
     """Say who made the labels: what overlaps those of a dictionary is still unknown."""
-    return document.replace(entities=tuple(replace(entity, source=SOURCE) for entity in document.entities))
+    return document.replace(entities=tuple(replace(entity, source=DICTIONARY) for entity in document.entities))

@@ -15,11 +15,13 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 Range = tuple[int, int]
 """A half-open range of code points, or of words."""
+DICTIONARY, EXPLORATORY = "dictionary", "exploratory model"
+"""Sources of entities that no person has looked at."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A labelled range of a document's text; `source` says who made it ("dictionary", a reviewer, None: a person)."""
+    """A labelled range of a document's text; `source` says who made it (DICTIONARY, a reviewer, None: a person)."""
 
     start: int
     end: int
@@ -30,6 +32,11 @@ class Entity:
     @property
     def key(self) -> tuple[int, int, str]:
         return self.start, self.end, self.label
+
+    @property
+    def by_people(self) -> bool:
+        """Whether a person made it, who saw where it ends."""
+        return self.source not in (DICTIONARY, EXPLORATORY)
 
     def __repr__(self) -> str:
         extra = "" if self.score is None else f", score={self.score:.4g}"

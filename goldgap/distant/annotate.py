@@ -8,12 +8,11 @@ from itertools import groupby
 from operator import itemgetter
 
 from goldgap.core.corpus import Corpus
-from goldgap.core.document import Document, Entity
+from goldgap.core.document import DICTIONARY, Document, Entity
 from goldgap.distant.dictionary import Dictionary
 from goldgap.distant.matcher import Match, Matcher
 from goldgap.distant.rules import MatchRules
 
-SOURCE = "dictionary"
 CONTEXT = 30
 
 
@@ -73,7 +72,7 @@ def _annotate(
         reach = max(reach, end)
         for number in entries:
             _record(document, start, end, number, usage)
-            chosen.append(Entity(start, end, dictionary.entries[number].label, source=SOURCE))
+            chosen.append(Entity(start, end, dictionary.entries[number].label, source=DICTIONARY))
     return document.replace(entities=tuple(chosen), complete=False, unknown=(), dropped=())
 
 

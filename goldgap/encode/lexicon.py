@@ -118,24 +118,29 @@ def _unpieced(document: Document) -> Example:
 def read_lexicon(path: Path) -> list[str]:
     """The words of a file, one a line, without the white space around them.
 
-    Also the surfaces of a dictionary (type, tab, surface) and the words of jieba's lists, which a number stands behind.
+    Also the surfaces of a dictionary (type, tab, surface) and the words of jieba's lists, where a number
+    stands behind every one.
     """
-    words = [word for line in iterate_lines(path, Notes()) if (word := _entry(line))]
+    lines = [line for line in iterate_lines(path, Notes()) if line.strip()]
+    counted = all(_WITH_COUNT.search(line.strip()) for line in lines)  # Boeing 747 is a word among other words
+    words = [word for line in lines if (word := _entry(line, counted=counted))]
     if not words:
         raise InputError("no word in this lexicon, expected one a line; is the file whole?", path=path)
     return words
 
 
-def _entry(line: str) -> str:
+def _entry(line: str, *, counted: bool) -> str:
     """
-    >>> [_entry(line) for line in ("New York", "LOC\\tNew York\\texact", "上海 28580 ns", "上海\\t28580")]
-    ['New York', 'New York', '上海', '上海']
+    >>> [_entry(line, counted=False) for line in ("Boeing 747", "LOC\\tNew York\\texact", "上海\\t28580")]
+    ['Boeing 747', 'New York', '上海']
+    >>> [_entry(line, counted=True) for line in ("上海 28580 ns", "上海 28580")]
+    ['上海', '上海']
     """
     first, tab, rest = line.partition("\t")
     second = rest.split("\t")[0].strip()
     if tab and not second.isdecimal():
         return second
-    return _WITH_COUNT.sub("", first.strip())
+    return _WITH_COUNT.sub("", first.strip()) if counted else first.strip()
 
 
 def jieba_words() -> list[str]:

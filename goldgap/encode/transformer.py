@@ -122,14 +122,13 @@ def load_transformer(name: str) -> tuple[nn.Module, Any]:
         raise InputError(_why_not(name, error)) from None
     finally:
         logging.set_verbosity(told)
-    model: nn.Module = loaded[0]
+    model = _as_we_use_it(loaded[0])
     missing = sorted(key for key in loaded[1]["missing_keys"] if not key.startswith("pooler."))
     if missing:  # they would be random
         raise InputError(
             f"the encoder {name!r} lacks {len(missing):,} of its weights, as {missing[0]}; is it an encoder, "
             "and not a model with one inside?"
         )
-    _without_pooler(model)
     if not tokenizer.is_fast:
         raise InputError(f"the tokenizer of {name!r} is not a fast one, which goldgap needs for word offsets")
     return model, tokenizer
@@ -149,12 +148,11 @@ def empty_transformer(folder: Path) -> nn.Module:
     """The encoder that a configuration describes, without pretrained weights."""
     from transformers import AutoConfig, AutoModel
 
-    model: nn.Module = AutoModel.from_config(AutoConfig.from_pretrained(folder, trust_remote_code=False))
-    _without_pooler(model)
-    return model
+    return _as_we_use_it(AutoModel.from_config(AutoConfig.from_pretrained(folder, trust_remote_code=False)))
 
 
-def _without_pooler(model: nn.Module) -> None:
-    """Take off the layer over the first piece that some encoders bring: nothing here reads it."""
+def _as_we_use_it(model: nn.Module) -> nn.Module:
+    """In full precision, which transformers leaves to the file, and without the layer that nothing here reads."""
     if getattr(model, "pooler", None) is not None:
         model.pooler = None  # type: ignore[assignment]
+    return model.float()

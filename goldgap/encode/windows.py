@@ -35,7 +35,8 @@ def windows(sizes: Sequence[int], limit: int, overlap: int, paragraphs: Sequence
     """Windows of at most `limit` pieces; a text that fits is one.
 
     sizes        pieces of each word; no word may have more than `limit`
-    overlap      words that neighbours in a paragraph share at least, where they can
+    overlap      words that neighbours in a paragraph share, where they can; half of a window's at most, or words of
+                 many pieces would be read over and over
     paragraphs   words that begin one, the first aside: each is read as it would be alone
     """
     if not sizes:
@@ -59,10 +60,11 @@ def _overlapping(sizes: Sequence[int], limit: int, overlap: int) -> list[Window]
             end += 1
         if end == first:
             raise ValueError(f"word {first} has {sizes[first]} pieces, more than a window of {limit}")
-        made.append(Window(first, end))
+        if not made or end > made[-1].end:  # else a long word behind it keeps it from holding more than the last
+            made.append(Window(first, end))
         if end == len(sizes):
             return made
-        first = max(first + 1, end - overlap)
+        first = max(first + 1, end - min(overlap, (end - first) // 2))
 
 
 def owned(all_windows: Sequence[Window], index: int, max_width: int) -> Tensor:

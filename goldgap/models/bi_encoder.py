@@ -178,6 +178,12 @@ class BiEncoder(Model):
         start, end, span = (_unit(functional.dropout(own, rate, self.training)) for own in projected)
         return Sides(start, end, span)
 
+    def _apply(self, *given: Any, **named: Any) -> BiEncoder:
+        """Another device or precision: what was read before is of the old one."""
+        self.forget()
+        super()._apply(*given, **named)  # type: ignore[no-untyped-call]
+        return self
+
     def forget(self) -> None:
         """Read the types anew: weights have changed."""
         self._known = None

@@ -37,7 +37,6 @@ class _SpanLayers(torch.autograd.Function):
     """
 
     @staticmethod
-    @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)  # type: ignore[untyped-decorator]
     def forward(
         ctx: Any,
         start: Tensor,
@@ -120,7 +119,8 @@ def span_layers(
     """
     if not torch.is_grad_enabled() and not rate:
         return _only_logits(*parts, second, label), None
-    made: tuple[Tensor, Tensor] = _SpanLayers.apply(  # type: ignore[no-untyped-call]
-        *parts, second.weight, second.bias, label.weight, label.bias, rate
-    )
+    with torch.autocast(parts[0].device.type, enabled=False):  # it writes in place, which half precision cannot
+        made: tuple[Tensor, Tensor] = _SpanLayers.apply(  # type: ignore[no-untyped-call]
+            *(part.to(second.weight) for part in parts), second.weight, second.bias, label.weight, label.bias, rate
+        )
     return made

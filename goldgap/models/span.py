@@ -85,15 +85,17 @@ class PairHead(nn.Module):
         self.from_product = nn.Linear(dimension, sizes.hidden, bias=False)
         self.label = nn.Linear(sizes.hidden, labels)
 
-    def forward(self, vectors: WordVectors, widths: int) -> tuple[Tensor, Tensor]:
+    def forward(self, vectors: WordVectors, widths: int) -> tuple[Tensor, Tensor | None]:
         start, end = vectors.start, vectors.end
         last = end_words(start.shape[1], widths).to(start.device)  # (word, width)
         left, right = self.from_start(start), self.from_end(end)
-        columns = [
+        columns = (
             torch.tanh(left + right[:, last[:, width]] + self.from_product(start * end[:, last[:, width]]))
             for width in range(widths)
-        ]
-        hidden = torch.stack(columns, 2)  # (batch, word, width, hidden)
+        )
+        if not torch.is_grad_enabled():  # as wide as the text is long, they are too many to keep
+            return torch.stack([self.label(column) for column in columns], 2), None
+        hidden = torch.stack(list(columns), 2)  # (batch, word, width, hidden)
         return self.label(hidden), hidden
 
 

@@ -15,7 +15,6 @@ from goldgap.core.document import Document, Entity, Range, Rejected
 from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
 from goldgap.corpus.words import word_spans, words_of, words_touching
-from goldgap.distant.annotate import SOURCE as DICTIONARY
 from goldgap.encode.batch import Example
 from goldgap.encode.windows import owned
 
@@ -30,7 +29,8 @@ class States:
     unknown     (word, width): nothing rules any type out
     negative    (word, width): every type is ruled out
     possible    (word, width, label) of the partly known: True where O or the type is still possible; None without any
-    types       (word, width, type), where a span can have several: 2 annotated, 1 ruled out, 0 unknown
+    types       (word, width, type), where a span can have several: 2 annotated, 1 ruled out, 0 unknown; 3 annotated,
+                and trained on in the window that owns the span: its ends are those of an entity here as well
     dropped     (word, width): an entity whose annotation was taken away on purpose; None without any
     aside       (word, width): left out by the two-step method, no cell for a policy; None without any
     """
@@ -91,7 +91,8 @@ def states_of(example: Example, document: Document, knowledge: Knowledge, notes:
     labels = np.where(is_entity & mine, annotated.argmax(-1) + 1 if types else 0, 0).astype(np.int64)
     known: dict[str, Grid | NDArray[np.int8]] = {}
     if knowledge.several:
-        known["types"] = (np.where(annotated, 2, ruled_out | is_entity[..., None]) * mine[..., None]).astype(np.int8)
+        of_others = (ruled_out | is_entity[..., None]) & mine[..., None]
+        known["types"] = np.where(annotated, np.where(mine, 2, 3)[..., None], of_others).astype(np.int8)
         partly = np.zeros_like(partly)
     elif partly.any():
         known["possible"] = np.concatenate([np.ones((*shape, 1), dtype=bool), ~ruled_out], -1) & partly[..., None]
@@ -171,7 +172,7 @@ def _ruled_out(document: Document, knowledge: Knowledge, shape: tuple[int, int])
             hit = ruled[span[0], span[1] - span[0] - 1]
             hit[:] |= np.array([item.label in (None, label) for label in knowledge.labels], dtype=bool)
     if knowledge.flat and knowledge.certain_negatives:
-        by_people = [(entity.start, entity.end) for entity in document.entities if entity.source != DICTIONARY]
+        by_people = [(entity.start, entity.end) for entity in document.entities if entity.by_people]
         ruled |= _any_inside(touched(document, by_people), shape)[..., None]
     return ruled
 

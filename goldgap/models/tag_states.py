@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import torch
@@ -13,25 +13,35 @@ from goldgap.core.document import Document, Entity
 from goldgap.core.notes import Notes
 from goldgap.corpus.tags import Span
 from goldgap.corpus.words import word_spans, words_of
-from goldgap.distant.annotate import SOURCE as DICTIONARY
 from goldgap.encode.batch import Example
 from goldgap.encode.windows import owned
 from goldgap.models.states import Grid, States, seen_from, touched
 from goldgap.models.tagset import TagSet
 
 
+def taught(document: Document) -> set[Entity]:
+    """The entities of a document that its words can be tagged with."""
+    return {entity for entity, _ in _apart(document.entities, document)}
+
+
 def tag_states_of(
-    example: Example, document: Document, tagset: TagSet, notes: Notes, *, certain_negatives: bool
+    example: Example,
+    document: Document,
+    whole: Collection[Entity],
+    tagset: TagSet,
+    notes: Notes,
+    *,
+    certain_negatives: bool,
 ) -> States:
     """The states of the words that this window owns; what cannot be trained on is counted with the first window.
 
     An entity is trained on in every window that holds it whole: half of its tags would contradict those beside them.
 
+    whole               those that are `taught` of the document
     certain_negatives   an annotation made by a person is as long as it says
     """
     if example.index == 0:
         _count_lost(example, document, notes, tagset)
-    whole = [entity for entity, _ in _apart(document.entities, document)]
     document = seen_from(example, document)
     words = words_of(document)
     entities = _apart([entity for entity in document.entities if entity in whole], document)
@@ -43,7 +53,7 @@ def tag_states_of(
     if certain_negatives:
         for entity, span in entities:
             tag = tagset.continuation(span.label)
-            if tag is not None and entity.source != DICTIONARY and span.end < len(words):
+            if tag is not None and entity.by_people and span.end < len(words):
                 possible[span.end, tag] = False
     real = possible[:, 1 : len(tagset) - len(tagset.of_none())]
     open_ = mine & ~annotated

@@ -15,7 +15,7 @@ from goldgap.core.notes import Notes
 from goldgap.encode.batch import Example
 from goldgap.models.model import Model
 from goldgap.models.states import Knowledge, States, states_of
-from goldgap.models.tag_states import tag_states_of
+from goldgap.models.tag_states import tag_states_of, taught
 from goldgap.models.tagger import Tagger
 from goldgap.train.recipe import Recipe
 
@@ -74,8 +74,12 @@ def _states(model: Model, corpus: Corpus, recipe: Recipe, examples: Sequence[Exa
     settings, is_bi, flat = recipe.model, recipe.model.kind == "bi-encoder", is_flat(corpus)
     certain = recipe.train.certain_negatives
     if isinstance(model, Tagger):
+        whole = [taught(document) for document in corpus]
+        certain = certain and flat
         return [
-            tag_states_of(one, corpus[one.document], model.tagset, notes, certain_negatives=certain and flat)
+            tag_states_of(
+                one, corpus[one.document], whole[one.document], model.tagset, notes, certain_negatives=certain
+            )
             for one in examples
         ]
     knowledge = Knowledge(

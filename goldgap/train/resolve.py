@@ -5,7 +5,6 @@ from __future__ import annotations
 from goldgap.core.corpus import Corpus
 from goldgap.core.errors import InputError
 from goldgap.decode import decoders
-from goldgap.distant.annotate import SOURCE as DICTIONARY
 from goldgap.train.data import is_flat
 from goldgap.train.describe import described
 from goldgap.train.recipe import AUTO, Recipe, ratio_is_open
@@ -49,6 +48,6 @@ def _has_known_negatives(corpus: Corpus, recipe: Recipe) -> bool:
         return any(document.complete for document in corpus)
     people = recipe.train.certain_negatives and is_flat(corpus)
     return any(
-        document.complete or document.rejected or (people and any(e.source != DICTIONARY for e in document.entities))
+        document.complete or document.rejected or (people and any(entity.by_people for entity in document.entities))
         for document in corpus
     )

@@ -17,8 +17,8 @@ class RowGradients:
     """
 
     def __init__(self, model: nn.Module, large: int = LARGE) -> None:
-        self._kept: dict[nn.Parameter, Tensor] = {}
-        self._rows: dict[nn.Parameter, Tensor] = {}
+        self._kept: dict[Tensor, Tensor] = {}
+        self._rows: dict[Tensor, Tensor] = {}
         for table in model.modules():
             if not isinstance(table, nn.Embedding) or table.weight.numel() < large:
                 continue

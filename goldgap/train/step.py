@@ -197,7 +197,7 @@ def _by_type(
 
     The two are scored -s/2 and s/2: their softmax is the sigmoid of s, and losses that look at the score of O find one.
     """
-    rows = (types > 0) | keep.unsqueeze(-1)  # (batch, cell, type)
+    rows = (types == 1) | (types == 2) | keep.unsqueeze(-1)  # (batch, cell, type)
     score = logits[..., 1:][rows] / 2
     state = types[rows]
     weights = torch.where(state == 1, options.known_weight, 1.0) if options.known_weight != 1.0 else None

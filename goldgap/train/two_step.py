@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from goldgap.core.corpus import Corpus
-from goldgap.core.document import Entity
+from goldgap.core.document import EXPLORATORY, Entity
+from goldgap.core.errors import ConfigError
 from goldgap.core.files import commit_directory, read_text, verify_directory
 from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
@@ -19,6 +20,7 @@ from goldgap.models.predict import predict
 from goldgap.models.tagger import Tagger
 from goldgap.models.tagset import TagSet
 from goldgap.train.checkpoint import claim_work, run_identity
+from goldgap.train.checks import check
 from goldgap.train.data import Hints, prepare
 from goldgap.train.doubts import Doubt, doubtful, doubts
 from goldgap.train.left_out import listed
@@ -28,7 +30,7 @@ from goldgap.train.place import LEFT_OUT
 from goldgap.train.recipe import AUTO, Recipe, TwoStepSettings, recipe_for
 from goldgap.train.split import describe, split
 
-EXPLORE, CELLS, SOURCE = "explore", "cells.json", "exploratory model"
+EXPLORE, CELLS = "explore", "cells.json"
 _LEARNED = {"dynamic": "dynamic", "global": "global", "dev": "dynamic"}
 """Thresholds of the exploratory training, which has no dev set."""
 
@@ -61,7 +63,9 @@ class Found(NamedTuple):
             aside.setdefault(one.example, []).append(one.cell)
         added: dict[int, list[Entity]] = {}
         for sure in self.sure:
-            added.setdefault(sure.document, []).append(Entity(sure.start, sure.end, sure.label, sure.score, SOURCE))
+            added.setdefault(sure.document, []).append(
+                Entity(sure.start, sure.end, sure.label, sure.score, EXPLORATORY)
+            )
         return Hints(aside, added)
 
 
@@ -75,7 +79,7 @@ def train_in_two_steps(
     stopped: Callable[[], bool] = lambda: False,
 ) -> Trained:
     """As `goldgap.train.loop.train`, with the exploratory training before; killed at any instant, it goes on."""
-    parts = split(recipe, corpus, dev, Notes())
+    parts, first = split(recipe, corpus, dev, Notes()), exploratory(recipe)
     if recipe.two_step.none:
         TagSet(parts.train.labels, recipe.tagger.scheme, none=True)  # refused before the first step, not behind it
     identity = run_identity(recipe, describe(parts))
@@ -87,7 +91,7 @@ def train_in_two_steps(
         verify_directory(kept)
         found = Found.read(kept / CELLS)
     else:
-        found = _explored(recipe, parts.train, None if work is None else work / EXPLORE, watch, stopped)
+        found = _explored(recipe, first, parts.train, None if work is None else work / EXPLORE, watch, stopped)
         if kept is not None:
             with commit_directory(kept) as place:
                 (place / CELLS).write_text(json.dumps(found), encoding="utf-8")
@@ -114,9 +118,9 @@ def _once(observe: Observer) -> Observer:
 
 
 def _explored(
-    recipe: Recipe, corpus: Corpus, work: Path | None, observe: Observer, stopped: Callable[[], bool]
+    recipe: Recipe, first: Recipe, corpus: Corpus, work: Path | None, observe: Observer, stopped: Callable[[], bool]
 ) -> Found:
-    settings, first = recipe.two_step, exploratory(recipe)
+    settings = recipe.two_step
     if work is not None:
         work.mkdir(parents=True, exist_ok=True)
 
@@ -146,9 +150,14 @@ def exploratory(recipe: Recipe) -> Recipe:
         recipe = recipe.model_copy(update={"policy": other.policy, "loss": loss, "train": rates})
     options = recipe.train.model_copy(update={"epochs": settings.explore, "patience": 0})
     own_thresholds = recipe.bi_encoder.model_copy(update={"thresholds": _LEARNED[recipe.bi_encoder.thresholds]})
-    return recipe.model_copy(
+    first = recipe.model_copy(
         update={"select_on": "none", "train": options, "bi_encoder": own_thresholds, "two_step": TwoStepSettings()}
     )
+    try:
+        check(first)
+    except ConfigError as error:
+        raise ConfigError(f"two_step.method = {settings.method}: {error.message}") from None
+    return first
 
 
 def _sure(model: Model, recipe: Recipe, corpus: Corpus, least: float) -> Iterator[Sure]:

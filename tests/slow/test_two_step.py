@@ -211,6 +211,23 @@ def test_what_the_first_step_is_sure_of_is_trained_on_as_an_entity(
             assert not any(e.start < one.end and one.start < e.end for e in many()[number].entities)
 
 
+@pytest.mark.parametrize(
+    ("method", "settings", "problem"),
+    [
+        ("binder", {}, "loss = contrastive: only a bi-encoder"),
+        ("crf", {}, "loss = crf: only a tagger"),
+        ("nrces", {"model": {"head": "pair", "max_width": 0}}, "the policy fraction numbers the spans"),
+    ],
+)
+def test_a_first_step_that_cannot_be_is_refused_before_it_begins(
+    method: str, settings: dict[str, Any], problem: str, tiny_encoder: Path
+) -> None:
+    wrong = recipe(tiny_encoder, "span", two_step={"explore": 1, "method": method}, **settings)
+    with pytest.raises(ConfigError, match=problem) as caught:
+        Recognizer.train(many(), corpus(), recipe=wrong, observe=lambda _: pytest.fail("it was trained"))
+    assert f"two_step.method = {method}: " in str(caught.value)
+
+
 def test_added_entities_are_learned_from_beside_the_annotated_ones(tiny_encoder: Path) -> None:
     plain = recipe(tiny_encoder, "span")
     added = {0: [Entity(0, 3, "PER", source="exploratory model")]}

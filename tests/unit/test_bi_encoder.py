@@ -395,6 +395,13 @@ def test_what_a_step_changed_is_seen_by_the_next_prediction(policy: dict[str, An
         assert torch.equal(read(), model._read().span)
 
 
+def test_types_are_read_anew_in_another_precision(tiny_encoder: Path) -> None:
+    model = made(tiny_encoder).eval()
+    before = list(predict(model, corpus()))
+    again = list(predict(model.double(), corpus()))
+    assert [[e.key for e in one.entities] for one in again] == [[e.key for e in one.entities] for one in before]
+
+
 def test_other_weights_are_read_by_the_next_prediction(tiny_encoder: Path) -> None:
     one, other = made(tiny_encoder).eval(), made(tiny_encoder, seed=1).eval()
     documents = [*corpus().documents]

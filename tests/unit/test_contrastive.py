@@ -34,8 +34,8 @@ from tests.unit.test_states import (
 )
 
 OBJECTIVES = ("start", "end", "span")
-MENTION, NOT, OPEN, NOTHING = "mention", "not", "open", "nothing"
-"""The state of a span for a type; nothing: another window looks at it, or it is padding."""
+MENTION, NOT, OPEN, NOTHING, ELSEWHERE = "mention", "not", "open", "nothing", "elsewhere"
+"""Of a span for a type; nothing: another window looks at it, or it is padding; elsewhere: a mention in another one."""
 
 Span = tuple[int, int]
 """The first and the last word."""
@@ -72,7 +72,10 @@ class World:
         return span[0] * self.widths + span[1] - span[0]
 
 
-def world(seed: int, states: tuple[str, ...] = (MENTION, NOT, NOT, OPEN, NOTHING), *, keep: float = 0.5) -> World:
+STATES = (MENTION, NOT, NOT, OPEN, NOTHING, ELSEWHERE)
+
+
+def world(seed: int, states: tuple[str, ...] = STATES, *, keep: float = 0.5) -> World:
     """A random batch: every span is in any of the states for each type, but never in none for some types alone."""
     chance = random.Random(seed)
     made = World([chance.randint(1, 4) for _ in range(chance.randint(1, 3))], chance.randint(1, 4), 2, {}, set())
@@ -80,8 +83,8 @@ def world(seed: int, states: tuple[str, ...] = (MENTION, NOT, NOT, OPEN, NOTHING
     for b in range(len(made.sizes)):
         for s in made.spans(b):
             own = [chance.choice(states) for _ in range(made.kinds)]
-            if NOTHING in own:
-                own = [NOTHING] * made.kinds
+            if NOTHING in own or ELSEWHERE in own:
+                own = [state if state == ELSEWHERE else NOTHING for state in own]
             if chance.random() < share:  # so that often all spans of a word are known
                 own = [NOT if state == OPEN else state for state in own]
             made.state.update({(b, s, k): state for k, state in enumerate(own)})
@@ -125,7 +128,7 @@ def tensors(made: World, seed: int = 0, *, thresholds: bool = True, scale: float
     unknown, keep = (torch.zeros(batch, cells, dtype=torch.bool) for _ in range(2))
     for b, s, k in made.places():
         state, cell = made.state[b, s, k], made.cell(s)
-        types[b, cell, k] = {MENTION: 2, NOT: 1}.get(state, 0)
+        types[b, cell, k] = {ELSEWHERE: 3, MENTION: 2, NOT: 1}.get(state, 0)
         unknown[b, cell] |= state == OPEN
         keep[b, cell] |= (b, s) in made.kept
     span = drawn(batch, cells, made.kinds)
@@ -148,7 +151,7 @@ def negatives_of(made: World, objective: str, window: int, kind: int) -> list[in
     found = []
     for word in range(made.sizes[window]):
         here = [s for s in state if s[OBJECTIVES.index(objective)] == word and state[s] != NOTHING]
-        if any(state[s] == MENTION for s in here):
+        if any(state[s] in (MENTION, ELSEWHERE) for s in here):
             continue
         if any(s in kept for s in here) or (here and all(state[s] == NOT for s in here)):
             found.append(word)
@@ -274,7 +277,7 @@ def test_the_negatives_of_documents_are_those_of_what_is_known_of_them(
         first, end = windows[b].first + i, windows[b].first + j + 1
         known = state_by_the_book(document, first, end, LABELS.types[k], certain=False)
         if not owned(windows, b, 3)[i, j - i]:
-            state = NOTHING
+            state = ELSEWHERE if known == "entity" else NOTHING
         elif known == "entity":
             state = MENTION
         elif known == "not" or word_range(first, end) in {(e.start, e.end) for e in entities}:

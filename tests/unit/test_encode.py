@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from goldgap.corpus.words import split_words
 from goldgap.encode.align import MAX_WORD_PIECES, Shape, align, shape_of
 from goldgap.encode.batch import batch_order, collate, make_examples
 from goldgap.encode.encoder import WordVectors, special_pieces
-from goldgap.encode.transformer import TransformerEncoder, find_encoder, load_transformer
+from goldgap.encode.transformer import TransformerEncoder, empty_transformer, find_encoder, load_transformer
 from goldgap.encode.windows import owned, paragraphs, windows
 
 
@@ -99,6 +101,20 @@ def test_every_span_that_fits_is_scored_in_exactly_the_window_where_it_is_farthe
                     right = b - end if b < len(sizes) else 10**6
                     room.append((-min(left, right), index))
             assert owner.get((start, end)) == (min(room)[1] if room else None)
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=200), st.integers(12, 40), st.integers(0, 60))
+def test_no_window_lies_inside_another_and_words_are_read_a_few_times_at_most(
+    sizes: list[int], limit: int, overlap: int
+) -> None:
+    cut = windows(sizes, limit, overlap)
+    assert all(a < b and c < d for (a, c), (b, d) in pairwise(cut))
+    assert sum(b - a for a, b in cut) <= 4 * len(sizes) + 12
+
+
+def test_words_of_many_pieces_are_not_read_over_and_over() -> None:
+    assert sum(b - a for a, b in windows([10] * 2000, 254, 24)) < 2 * 2000 + 25
 
 
 def test_windows_that_overlap_by_the_widest_span_lose_none() -> None:
@@ -230,6 +246,15 @@ def test_a_long_document_becomes_windows_of_whole_words(loaded: tuple[nn.Module,
 
 def test_a_document_without_words_has_no_example(loaded: tuple[nn.Module, Any]) -> None:
     assert list(make_examples([Document(""), Document("  ")], loaded[1], limit=10, overlap=2)) == []
+
+
+def test_an_encoder_saved_in_half_precision_is_trained_in_full(loaded: tuple[nn.Module, Any], tmp_path: Path) -> None:
+    model, tokenizer = loaded
+    half: Any = copy.deepcopy(model).to(torch.bfloat16)
+    half.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    for read in (load_transformer(str(tmp_path))[0], empty_transformer(tmp_path)):
+        assert {parameter.dtype for parameter in read.parameters()} == {torch.float32}
 
 
 def test_minilm_comes_from_its_package() -> None:

@@ -248,6 +248,14 @@ def test_a_lexicon_has_one_word_a_line(tmp_path: Path) -> None:
     assert read_lexicon(path) == ["长江", "New York", "大桥"]
 
 
+def test_a_number_is_a_count_only_where_every_word_has_one(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("上海 28580 ns\n大桥 91\n", encoding="utf-8")
+    assert read_lexicon(path) == ["上海", "大桥"]
+    path.write_text("Boeing 747\nApollo\nvitamin B 12\n", encoding="utf-8")
+    assert read_lexicon(path) == ["Boeing 747", "Apollo", "vitamin B 12"]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [(b"", ": no word in this lexicon"), (b" \n\n", ": no word in this lexicon"), (b"a\n\xff\n", ":2: byte 2 (0xff)")],

@@ -131,6 +131,17 @@ def test_without_a_width_limit_every_span_is_scored() -> None:
 
 
 @pytest.mark.parametrize("name", ["concat", "pair"])
+def test_what_is_not_trained_keeps_only_scores_and_they_are_the_same(name: str) -> None:
+    vectors, words = inputs()
+    model = SpanHead(D, LABELS, head=name, max_width=WIDTHS, dropout=0.0).eval()
+    trained = model(vectors, words)
+    with torch.no_grad():
+        scores = model(vectors, words)
+    assert scores.features is None
+    torch.testing.assert_close(scores.logits, trained.logits)
+
+
+@pytest.mark.parametrize("name", ["concat", "pair"])
 def test_every_parameter_gets_a_gradient(name: str) -> None:
     vectors, words = inputs()
     model = SpanHead(D, LABELS, head=name, max_width=WIDTHS, dropout=0.0)

@@ -55,7 +55,7 @@ def state_by_the_book(document: Document, first: int, end: int, label: str, cert
     if any((r.start, r.end) == (start, stop) and r.label in (None, label) for r in document.rejected):
         return "not"
     overlaps = [e for e in document.entities if e.start < stop and start < e.end]
-    if certain and any(e.source != "dictionary" for e in overlaps):
+    if certain and any(e.source not in ("dictionary", "exploratory model") for e in overlaps):
         return "not"
     if document.is_complete(label):
         words = [(2 * i, 2 * i + 1) for i in range(first, end)]
@@ -67,7 +67,7 @@ def state_by_the_book(document: Document, first: int, end: int, label: str, cert
 
 
 spans = st.tuples(st.integers(0, 4), st.integers(1, 3)).map(lambda x: (x[0], min(x[0] + x[1], 5)))
-sources = st.sampled_from([None, "dictionary"])
+sources = st.sampled_from([None, "dictionary", "exploratory model", "a reviewer"])
 entities = st.lists(
     st.tuples(spans, st.sampled_from(LABELS.types), sources).map(lambda x: entity(x[0][0], x[0][1], x[1], x[2])),
     max_size=2,
@@ -149,11 +149,12 @@ def test_every_type_of_every_span_has_its_state_in_the_window_that_owns_it(
                 mine = end <= b and owner_by_the_book(windows, first, end) == index
                 was = mine and any((d.start, d.end) == word_range(first, end) for d in dropped)
                 assert bool(found.dropped is not None and found.dropped[cell]) == was
-                if not mine:
-                    assert found.types[cell].tolist() == [0, 0]
+                by_type = [state_by_the_book(document, first, end, label, certain) for label in LABELS]
+                if not mine:  # where an entity begins and ends is known in every window that holds it
+                    held = end <= b
+                    assert found.types[cell].tolist() == [3 * (held and state == "entity") for state in by_type]
                     assert [int(grid[cell]) for grid in (found.labels, found.unknown, found.negative)] == [0, 0, 0]
                     continue
-                by_type = [state_by_the_book(document, first, end, label, certain) for label in LABELS]
                 if "entity" in by_type:  # whoever annotated one type of a span has looked at it
                     by_type = [state if state == "entity" else "not" for state in by_type]
                 expected = [{"entity": 2, "not": 1, "unknown": 0}[state] for state in by_type]

@@ -21,7 +21,7 @@ from goldgap.losses.crf import SequenceLoss
 from goldgap.models.chain import Chain
 from goldgap.models.scores import SpanScores
 from goldgap.models.states import BatchStates, States, stack
-from goldgap.models.tag_states import tag_states_of
+from goldgap.models.tag_states import tag_states_of, taught
 from goldgap.models.tagger import read_off_tags
 from goldgap.models.tagset import TagSet
 from goldgap.train.doubts import Doubt, doubtful, statistic_of
@@ -47,7 +47,7 @@ def states(
 ) -> States:
     tagset = TagSet(LABELS, scheme, none=none)
     example = example_of(windows, index)
-    return tag_states_of(example, document, tagset, notes or Notes(), certain_negatives=certain)
+    return tag_states_of(example, document, taught(document), tagset, notes or Notes(), certain_negatives=certain)
 
 
 def words_where(grid: torch.Tensor) -> list[int]:
