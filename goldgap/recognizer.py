@@ -22,13 +22,13 @@ from goldgap.models.model import Model
 from goldgap.models.predict import predict
 from goldgap.models.states import Knowledge
 from goldgap.models.suspects import Suspect, suspects
-from goldgap.report.card import model_card
+from goldgap.report.card import card_of_further_types, model_card
 from goldgap.train.build import rebuild
 from goldgap.train.checkpoint import Metrics, contiguous
 from goldgap.train.data import is_flat
 from goldgap.train.describe import texts_of
 from goldgap.train.loop import Observer, train
-from goldgap.train.recipe import Recipe, recipe_for
+from goldgap.train.recipe import Recipe, TypeSettings, recipe_for
 from goldgap.train.two_step import train_in_two_steps
 
 WEIGHTS = "model.safetensors"
@@ -146,15 +146,17 @@ class Recognizer:
             if not text.strip():
                 raise ConfigError(f"the description of {label} is empty: say in a sentence what it is")
         texts = {label: texts_of([text], self.model.tokenizer) for label, text in descriptions.items()}
-        return self._with(self.model.with_types(texts), self.recipe)
+        described = {label: TypeSettings(description=text) for label, text in descriptions.items()}
+        recipe = self.recipe.model_copy(update={"types": {**self.recipe.types, **described}})
+        return self._with(self.model.with_types(texts), recipe, self.card + card_of_further_types(descriptions))
 
-    def _with(self, model: Model, recipe: Recipe) -> Recognizer:
-        """The same training with another model or recipe."""
+    def _with(self, model: Model, recipe: Recipe, card: str | None = None) -> Recognizer:
+        """The same training with another model, recipe or card."""
         return Recognizer(
             model,
             recipe,
             self.metrics,
-            self.card,
+            self.card if card is None else card,
             self.notes,
             facts=self.facts,
             best_step=self.best_step,

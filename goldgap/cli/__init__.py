@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 from typing import Annotated
@@ -62,6 +63,9 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # Corpora are millions of small objects without cycles: looking for cycles in them takes half of the time.
     gc.set_threshold(100_000, 50, 1000)
+    for channel in (sys.stdout, sys.stderr):  # a terminal that lacks a letter is no reason to fail
+        if isinstance(channel, io.TextIOWrapper):
+            channel.reconfigure(errors="backslashreplace")
     try:
         app()
     except GoldgapError as error:

@@ -15,6 +15,7 @@ import typer
 
 from goldgap.cli.options import Reading, shares, with_reading
 
+MOST_SEEDS = 1000
 HELPER = "GOLDGAP_HELPER"
 """Set in processes that were started to share the runs of another."""
 Jobs = Annotated[int, typer.Option(min=1, help="Trainings at once, each with its share of the cores.")]
@@ -85,7 +86,7 @@ def compare(
         reading.read(test),
         hashes_of([*files, *(complete or []), dev, test]),
     )
-    found = doubts(data)
+    found = doubts(data, contest.drops)
     if reading.strict:
         found.refuse_changes()
     for line in found.lines():
@@ -126,6 +127,8 @@ def _contest(
         key, sign, values = entry.partition("=")
         if not sign or not key.strip() or not values.strip():
             raise ConfigError(f"--grid {entry}: expected key=value,value, as in policy.ratio=0.03,0.05")
+        if key.strip() in tried:
+            raise ConfigError(f"--grid {entry}: {key.strip()} stands there twice; name all its values in one")
         tried[key.strip()] = [value.strip() for value in values.split(",")]
     return Contest(
         [contender(name, *shared) for name in names],
@@ -141,10 +144,11 @@ def _seeds(text: str) -> list[int]:
     from goldgap.core.errors import ConfigError
 
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts or not all(part.isdecimal() for part in parts) or len(set(parts)) < len(parts) or text.strip() == "0":
+    numbers = [int(part) for part in parts] if all(part.isdecimal() for part in parts) else []
+    seeds = numbers if "," in text else list(range(min(numbers[0], MOST_SEEDS + 1))) if numbers else []
+    if not 0 < len(seeds) <= MOST_SEEDS or len(set(seeds)) < len(seeds) or max(seeds) >= 1 << 32:
         raise ConfigError(f"--seeds {text}: expected how many, as in 3, or different whole numbers, as in 0,1,2")
-    numbers = [int(part) for part in parts]
-    return numbers if "," in text else list(range(numbers[0]))
+    return seeds
 
 
 @contextmanager
@@ -164,6 +168,7 @@ def watch_run(step: Step, recipe: Recipe, data: Data) -> Iterator[Observer]:
 
 def _examples(result: dict[str, Any], data: Data, store: Runs) -> list[dict[str, Any]]:
     """Errors of the method that is recommended in the first table, with its first seed."""
+    from goldgap.compare.contest import masked
     from goldgap.compare.runs import Run
     from goldgap.report.examples import examples_of
 
@@ -171,7 +176,10 @@ def _examples(result: dict[str, Any], data: Data, store: Runs) -> list[dict[str,
     for row in first["contenders"]:
         if first["recommended"] is not None and row["name"] == first["recommended"]["name"]:
             path = store.find(row["runs"][0]["key"])
-            return [] if path is None else examples_of(data.test, Run.read(path).predicted(data.test), data.train)
+            if path is not None:
+                run = Run.read(path)
+                trained_on = masked(data, first["drop"], run.seed).train
+                return examples_of(data.test, run.predicted(data.test), trained_on)
     return []
 
 

@@ -162,7 +162,9 @@ def traces(
     from goldgap.compare.record import read_record
 
     names = [document.surface(entity) for document in reading.read(spans) for entity in document.entities]
-    _tell(look(names, {path.stem: read_record(path) for path in records}), output, as_json)
+    alike = len({path.stem for path in records}) < len(records)
+    runs = {str(path) if alike else path.stem: read_record(path) for path in records}
+    _tell(look(names, runs), output, as_json)
 
 
 @app.command()

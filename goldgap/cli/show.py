@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:  # torch comes with these
 # No markup: labels, texts and paths hold whatever they hold.
 out = Console(highlight=False, markup=False, emoji=False)
 err = Console(stderr=True, highlight=False, markup=False, emoji=False)
+MOST_CONFUSED = 10
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None) -> Table:
@@ -186,8 +188,14 @@ def show_errors(errors: Errors) -> None:
     columns = [*predictions, MISSED]
     rows = [(gold, *(f"{errors.confusion[gold, column]:,}" for column in columns)) for gold in [*golds, SPURIOUS]]
     rows[-1] = (*rows[-1][:-1], "-")
+    grid = table(("", *columns), rows, title="Types (gold in rows)")
+    if Measurement.get(out, out.options.update(width=10_000), grid).maximum > out.width:
+        confused = [(count, *pair) for pair, count in errors.confusion.items() if pair[0] != pair[1]]
+        most = sorted(confused, key=lambda one: (-one[0], one[1:]))[:MOST_CONFUSED]
+        named = [(gold, predicted, f"{count:,}") for count, gold, predicted in most]
+        grid = table(("gold", "predicted", "entities"), named, title="Types confused most (--html has the whole table)")
     out.print()
-    out.print(table(("", *columns), rows, title="Types (gold in rows)"))
+    out.print(grid)
 
 
 def percent(value: float) -> str:

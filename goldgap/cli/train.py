@@ -67,7 +67,9 @@ def train(
             check_target(written)
     if follow is not None and record is None:
         raise ConfigError("--follow is for the record: name its file with --record")
-    resolved = _recipe(recipe, types, method, _options(encoder, epochs, seed, device), settings or [])
+    resolved = _recipe(
+        recipe, types, method, _options(encoder, epochs, seed, device), settings or [], has_dev=dev is not None
+    )
     corpus = reading.read_training(files, complete or [])
     judge = reading.read(dev) if dev is not None else None
     followed = reading.read(follow) if follow is not None else None
@@ -173,6 +175,8 @@ def _recipe(
     method: str | None,
     options: dict[str, Any],
     pairs: list[str],
+    *,
+    has_dev: bool,
 ) -> Any:
     """The recipe of the call: the method's, then the file's, then the options', then --set."""
     from goldgap.core.config import toml_values
@@ -180,6 +184,8 @@ def _recipe(
     from goldgap.train.recipe import parse_settings, read_descriptions, recipe_for
 
     from_file = toml_values(path) if path is not None else {}
+    if has_dev and from_file.get("select_on") == "distant dev":  # of a model that was made without one
+        del from_file["select_on"]
     named = from_file.get("method")
     if method is not None and named is not None and named != method:
         raise ConfigError(f"method = {named!r}, but --method {method}: leave one of them out", path=path)

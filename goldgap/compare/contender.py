@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from goldgap.core.errors import ConfigError
-from goldgap.encode.encoder import BILSTM, FLAT
+from goldgap.encode.names import LOOK_UP
 from goldgap.train.methods import METHODS
 from goldgap.train.recipe import Recipe, parse_settings, recipe_for
 
@@ -21,6 +21,10 @@ class Contender:
     method: str
     layers: tuple[Mapping[str, Any], ...]
 
+    def __post_init__(self) -> None:
+        if any("seed" in layer for layer in self.layers):
+            raise ConfigError(f"{self.name}: seed is no setting of a method here; name seeds with --seeds")
+
     def recipe(self, seed: int) -> Recipe:
         return recipe_for(self.method, *self.layers, {"seed": seed})
 
@@ -31,7 +35,7 @@ def contender(text: str, *layers: Mapping[str, Any], name: str | None = None) ->
     A method that is what it is by its encoder, as bilstm-crf, keeps it whatever encoder the others have.
     """
     method, *pairs = text.split(":")
-    if method in METHODS and METHODS[method].settings.get("encoder", {}).get("name") in (BILSTM, FLAT):
+    if method in METHODS and METHODS[method].settings.get("encoder", {}).get("name") in LOOK_UP:
         layers = tuple(_without_encoder(layer) for layer in layers)
     made = Contender(name or text, method, (*layers, parse_settings(pairs)))
     _check(made)
@@ -57,14 +61,11 @@ class Variant(NamedTuple):
 
 
 def variants(one: Contender, grid: Mapping[str, Sequence[str]]) -> list[Variant]:
-    """Every choice of the settings that this contender has; settings that it has not are left out."""
+    """Every choice of the settings that this contender has; settings and values that it does not take are left out."""
     own: dict[str, Sequence[str]] = {}
     for key, values in grid.items():
-        try:
-            _check(_with(one, [f"{key}={values[0]}"]))
-        except ConfigError:
-            continue
-        own[key] = values
+        if taken := [value for value in values if _takes(one, f"{key}={value}")]:
+            own[key] = taken
     chosen = []
     for choice in itertools.product(*own.values()):
         pairs = [f"{key}={value}" for key, value in zip(own, choice, strict=True)]
@@ -72,6 +73,14 @@ def variants(one: Contender, grid: Mapping[str, Sequence[str]]) -> list[Variant]
         _check(variant)
         chosen.append(Variant(" ".join(pairs), variant))
     return chosen
+
+
+def _takes(one: Contender, pair: str) -> bool:
+    try:
+        _check(_with(one, [pair]))
+    except ConfigError:
+        return False
+    return True
 
 
 def _with(one: Contender, pairs: list[str]) -> Contender:

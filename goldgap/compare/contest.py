@@ -45,8 +45,11 @@ class Contest:
         if self.baseline not in names:
             raise ConfigError(f"the baseline {self.baseline!r} is not among the methods {', '.join(names)}")
         for key, values in self.grid.items():
-            if all(not variant.settings for one in self.contenders for variant in variants(one, {key: values})):
-                raise ConfigError(f"--grid {key}: none of the methods has this setting, or takes {values[0]!r} for it")
+            if len(set(values)) < len(values):
+                raise ConfigError(f"--grid {key}={','.join(values)}: a value stands there twice")
+            for value in values:
+                if not any(variants(one, {key: [value]})[0].settings for one in self.contenders):
+                    raise ConfigError(f"--grid {key}: none of the methods has this setting, or takes {value!r} for it")
 
 
 class Step(NamedTuple):
@@ -116,7 +119,7 @@ def compare(
         "types": list(data.test.labels),
         "samples": SAMPLES,
         "conditions": tables,
-        "cautions": doubts(data).lines(),
+        "cautions": doubts(data, contest.drops).lines(),
     }
 
 
@@ -152,9 +155,15 @@ def _pause(stopped: Callable[[], bool]) -> None:
     time.sleep(PAUSE)
 
 
-def doubts(data: Data) -> Notes:
-    """What makes scores on the test set say less than they seem to: texts that were trained on, types that were not."""
+def doubts(data: Data, drops: Sequence[float] = ()) -> Notes:
+    """What makes scores on the test set say less than they seem to: texts that were trained on, types that were not.
+
+    drops   shares of the annotations that are masked, which leaves no document complete
+    """
     notes = Notes()
+    for document in data.train if any(drops) else ():
+        if document.complete:
+            notes.change("complete document that is masked as the others are, and no longer complete", document.id)
     texts, labels, tested = {document.text for document in data.train}, data.train.labels, data.test.labels
     for part, corpus in (("dev", data.dev), ("test", data.test)):
         for document in corpus or ():
@@ -169,6 +178,14 @@ def doubts(data: Data) -> Notes:
     return notes
 
 
+def masked(data: Data, drop: float | None, seed: int) -> Data:
+    """The data as a run with this seed is trained on it: with a share of its training annotations masked."""
+    if drop is None:
+        return data
+    name = f"{data.name}-masked-{drop:g}"
+    return Data(name, mask(data.train, drop, seed=seed), data.dev, data.test, data.files, data.others)
+
+
 class _Condition:
     """The data with a share of its training annotations masked, each seed with a mask of its own."""
 
@@ -178,13 +195,8 @@ class _Condition:
         self._made: dict[int, Data] = {}
 
     def at(self, seed: int) -> Data:
-        if self.drop is None:
-            return self._data
         if seed not in self._made:
-            data = self._data
-            train = mask(data.train, self.drop, seed=seed)
-            name = f"{data.name}-masked-{self.drop:g}"
-            self._made[seed] = Data(name, train, data.dev, data.test, data.files, data.others)
+            self._made[seed] = masked(self._data, self.drop, seed)
         return self._made[seed]
 
 

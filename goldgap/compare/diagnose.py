@@ -62,7 +62,7 @@ def sparsity(corpus: Corpus) -> Diagnosis:
 
 def promises(corpus: Corpus, *, ratio: float, max_width: int, epochs: int, seed: int = 0) -> Diagnosis:
     """The probability that no missing entity is drawn from a sentence: its bound, and as sampled (001 eq. 6-13)."""
-    sentences = sentences_of(corpus)
+    sentences = sentences_of(corpus, max_width)
     _need([sentence for sentence in sentences if sentence.missing], "masked entities; mask the corpus first")
     clean = sample_epochs(corpus, Uniform(ratio=ratio), max_width=max_width, epochs=epochs, seed=seed).clean.tolist()
     measured = dict(zip(map(id, sentences), clean, strict=True))
@@ -105,7 +105,7 @@ def missampling(
             masked = mask(corpus, drop, seed=seed)
             drawn = sample_epochs(masked, Uniform(ratio=ratio), max_width=max_width, epochs=epochs, seed=seed)
             rates.append(100 * drawn.rate)
-            expected.append(100 * expected_missampling(sentences_of(masked), ratio, max_width))
+            expected.append(100 * expected_missampling(sentences_of(masked, max_width), ratio, max_width))
         spread = statistics.stdev(rates) if seeds > 1 else 0.0
         points.append((drop, mean(rates)))
         band.append((min(rates), max(rates)))

@@ -12,8 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from goldgap.encode.encoder import BILSTM, FLAT
+from goldgap.encode.names import BILSTM, FLAT, LOOK_UP
 from goldgap.losses import losses
+from goldgap.train.methods import METHODS
 from goldgap.train.recipe import Recipe
 from goldgap.unknown import policies
 
@@ -25,6 +26,7 @@ ALWAYS = (
     "encode/batch.py",
     "encode/device.py",
     "encode/encoder.py",
+    "encode/names.py",
     "encode/windows.py",
     "losses/base.py",
     "losses/cross_entropy.py",
@@ -85,7 +87,7 @@ def _settings(recipe: Recipe) -> dict[str, Any]:
     values = recipe.model_dump(mode="json")
     for chosen, variant in (("policy", recipe.make_policy()), ("loss", recipe.make_loss())):
         values[chosen]["settings"] = asdict(variant)  # type: ignore[arg-type]
-    kind, looks_up = recipe.model.kind, recipe.encoder.name in (BILSTM, FLAT)
+    kind, looks_up = recipe.model.kind, recipe.encoder.name in LOOK_UP
     unread = [
         *([] if kind == "bi-encoder" else ["bi_encoder", "types", "decode.joint", "decode.rank_by"]),
         *([] if kind == "tagger" else ["tagger"]),
@@ -94,6 +96,8 @@ def _settings(recipe: Recipe) -> dict[str, Any]:
         *([] if recipe.lexicon.used != "no" or recipe.encoder.name == FLAT else ["lexicon"]),
         *([] if recipe.two_step.explore or recipe.two_step.none else ["two_step"]),
     ]
+    if recipe.two_step.method:  # what it is, whatever its name
+        values["two_step"]["method"] = METHODS[recipe.two_step.method].settings
     for place in unread:
         *group, name = place.split(".")
         del (values[group[0]] if group else values)[name]

@@ -109,10 +109,10 @@ def _add_verdicts(rows: Mapping[str, dict[str, Any]], counts: Mapping[str, list[
     """Add intervals, the difference to the baseline and how often each contender is the best of all."""
     names = list(counts)
     drawn = resampled_f1(list(counts.values()), samples=SAMPLES)  # (sample, contender)
-    best = drawn.argmax(1)
+    best = drawn.max(1)
     for index, name in enumerate(names):
         rows[name]["interval"] = list(interval_of(drawn[:, index]))
-        rows[name]["best_share"] = float((best == index).mean())
+        rows[name]["best_share"] = float((drawn[:, index] >= best).mean())
     if baseline not in counts:
         return
     base = drawn[:, names.index(baseline)]

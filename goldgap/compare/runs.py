@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,12 +15,12 @@ from goldgap.compare.record import Recorder
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Entity
 from goldgap.core.errors import IntegrityError
-from goldgap.core.files import read_text, sha256, write_atomic
+from goldgap.core.files import digest, read_text, remove_stale, write_atomic
 from goldgap.core.notes import Notes
 from goldgap.evaluate.scores import evaluate
 from goldgap.recognizer import Recognizer
-from goldgap.train.loop import Observer, Seen
-from goldgap.train.place import held
+from goldgap.train.loop import Observer, Seen, Stopped
+from goldgap.train.place import held, remove_held
 from goldgap.train.recipe import Recipe
 from goldgap.train.resolve import resolved
 from goldgap.train.split import fingerprint, split
@@ -52,10 +51,13 @@ class Data:
         hashes = {part: fingerprint(corpus.documents) for part, corpus in parts.items() if corpus is not None}
         object.__setattr__(self, "hashes", hashes)
 
+    def hashes_for(self, recipe: Recipe) -> dict[str, str]:
+        """Those of the documents, and of the files and folders that the recipe names."""
+        return self.hashes | {name: digest(path) for name, path in recipe.files().items()}
+
     def key(self, recipe: Recipe) -> str:
         """What decides a run of this recipe on these documents, as a short hash."""
-        named = {name: sha256(path) for name, path in recipe.files().items()}
-        return key_of(self.hashes | named, resolved(recipe, split(recipe, self.train, self.dev, Notes())))
+        return key_of(self.hashes_for(recipe), resolved(recipe, split(recipe, self.train, self.dev, Notes())))
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -71,7 +73,7 @@ class Run:
     """What is kept of a training: enough to score it anew, to compare it and to repeat it.
 
     files         what the data was made of, with the sha256 of each
-    data, sizes   hash and number of the documents in the training, dev and test set
+    data, sizes   hash and number of the documents in the training, dev and test set; hashes of what settings name
     code          hash of the code that decides the result
     scores        precision, recall, F1, its interval and F1 by type on the test set
     predictions   for each test document the entities found
@@ -119,7 +121,8 @@ class Run:
         try:
             return cls(**json.loads(read_text(path)))
         except (ValueError, TypeError):
-            raise IntegrityError("not a run that compare kept; remove it to train it again", path=path) from None
+            what = "not a run that compare kept, or no longer whole; one of its own, once removed, is trained again"
+            raise IntegrityError(what, path=path) from None
 
 
 def late_entries(runs: Iterable[Run]) -> list[dict[str, Any]]:
@@ -160,6 +163,7 @@ class Runs(NamedTuple):
     def held(self, data: Data, recipe: Recipe) -> Iterator[None]:
         """No other process trains this run meanwhile; raises `InUseError` where one does."""
         self.unfinished.mkdir(parents=True, exist_ok=True)
+        remove_stale(self.unfinished)
         with held(self._work(data, recipe)):
             yield
 
@@ -181,12 +185,27 @@ class Runs(NamedTuple):
         work.mkdir(parents=True, exist_ok=True)
         run = _train(data, recipe, work, observe, stopped)
         run.write(self.path(data, recipe))
-        shutil.rmtree(work)
+        remove_held(work, work.name)
         return run
 
 
+class _Clock:
+    """The seconds of a run, those before it was stopped among them; what must be done again counts once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.started = path, time.perf_counter()
+        self.before = float(read_text(path)) if path.exists() else 0.0
+
+    def __call__(self) -> float:
+        return self.before + time.perf_counter() - self.started
+
+    def keep(self) -> None:
+        with write_atomic(self.path) as handle:
+            handle.write(f"{self():.3f}")
+
+
 def _train(data: Data, recipe: Recipe, work: Path, observe: Observer, stopped: Callable[[], bool]) -> Run:
-    started = time.perf_counter()
+    clock = _Clock(work / "seconds")
     recorder = Recorder(path=work / "history.jsonl", others={"test": data.test, **data.others} if data.others else None)
     recorder.go_on()
 
@@ -194,9 +213,15 @@ def _train(data: Data, recipe: Recipe, work: Path, observe: Observer, stopped: C
         observe(seen)
         if data.others:
             recorder(seen)
+        if seen.metrics is not None:
+            clock.keep()
 
-    model = Recognizer.train(data.train, data.dev, recipe=recipe, work=work, observe=watch, stopped=stopped)
-    seconds = time.perf_counter() - started
+    try:
+        model = Recognizer.train(data.train, data.dev, recipe=recipe, work=work, observe=watch, stopped=stopped)
+    except Stopped:
+        clock.keep()
+        raise
+    seconds = clock()
     predicted = Corpus(model.predict(data.test))
     strict = evaluate(data.test, predicted).strict
     return Run(
@@ -206,7 +231,7 @@ def _train(data: Data, recipe: Recipe, work: Path, observe: Observer, stopped: C
         seed=recipe.seed,
         select_on=str(model.recipe.select_on),
         files=data.files,
-        data=data.hashes,
+        data=data.hashes_for(recipe),
         sizes=data.sizes,
         recipe=model.recipe.model_dump(mode="json"),
         code=code_hash(recipe),

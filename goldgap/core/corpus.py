@@ -131,12 +131,14 @@ def write_stream(
     """Write documents as they come, whole or not at all; the notes say what the format could not hold."""
     notes = Notes()
     path = Path(path)
-    format_of(path, format, option="--to").write(_numbered(documents), path, WriteOptions(scheme, strict), notes)
+    format_of(path, format, hint="write one of these, or `convert --to` another").write(
+        _numbered(documents), path, WriteOptions(scheme, strict), notes
+    )
     return notes
 
 
-def format_of(path: Path, name: str | None = None, *, option: str = "--format") -> Format:
-    """The format of a file by name, or by its extension; `option` is where a user names one."""
+def format_of(path: Path, name: str | None = None, *, hint: str = "name one with --format") -> Format:
+    """The format of a file by name, or by its extension; `hint` says what to do where that tells nothing."""
     if name is not None:
         return formats.get(name)
     if path.is_dir():
@@ -145,13 +147,16 @@ def format_of(path: Path, name: str | None = None, *, option: str = "--format") 
         if path.suffix.lower() in candidate.extensions:
             return candidate
     known = ", ".join(suffix for _, candidate in formats.items() for suffix in candidate.extensions)
-    raise InputError(f"the extension {path.suffix!r} belongs to no format ({known}); name one with {option}", path=path)
+    raise InputError(f"the extension {path.suffix!r} belongs to no format ({known}); {hint}", path=path)
 
 
 def _checked(read: Reader, path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
     """The documents of a reader, at least one, as complete as the options say."""
     document = None
     for document in _numbered(read(path, options, notes)):
+        if options.complete is True and isinstance(document.complete, frozenset):
+            own = ", ".join(sorted(document.complete))
+            notes.change(f"document that says it is complete for {own} (taken as complete for all types)", document.id)
         yield document if options.complete is None else document.replace(complete=options.complete)
     if document is None:
         raise CorpusError("no document in it: expected at least one sentence or text", path=path)

@@ -266,16 +266,17 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
+def digest(path: Path) -> str:
+    """The sha256 of a file, or of the names and hashes of all files in a folder."""
+    if path.is_dir():
+        return _digest_of_entries({name: sha256(path / name) for name in _relative_files(path)})
+    return sha256(path)
+
+
 def hashes_of(paths: Iterable[Path]) -> dict[str, str]:
-    """The sha256 of each file, by its path; of a folder, that of its manifest, or else of all its names and hashes."""
-    found: dict[str, str] = {}
-    for path in paths:
-        file = path / MANIFEST if (path / MANIFEST).is_file() else path
-        if file.is_dir():
-            found[str(path)] = _digest_of_entries({name: sha256(path / name) for name in _relative_files(path)})
-        else:
-            found[str(file)] = sha256(file)
-    return found
+    """The digest of each file or folder, by its path; of a folder with a manifest, that of the manifest."""
+    files = (path / MANIFEST if (path / MANIFEST).is_file() else path for path in paths)
+    return {str(file): digest(file) for file in files}
 
 
 def _write_manifest(directory: Path, names: list[str]) -> None:

@@ -46,6 +46,8 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
                 raise InputError(
                     f"the document id {document.id!r} cannot be the name of a file; write .jsonl instead", path=path
                 )
+            if (folder / f"{document.id}.txt").exists():
+                raise InputError(f"two documents have the id {document.id!r}, which names their files", path=path)
             with safe_join(folder, f"{document.id}.txt").open("w", encoding="utf-8", newline="") as handle:
                 handle.write(document.text.replace("\0", " "))
             if "\0" in document.text:

@@ -32,6 +32,7 @@ def inspect(corpus: Corpus, others: Sequence[tuple[str, Corpus]] = ()) -> Check:
         _nested(corpus),
         _twice(corpus),
         _rare_labels(corpus),
+        _several_types(corpus),
         Finding.of(
             "documents with the same text as an earlier one",
             list(_duplicates(corpus)),
@@ -151,6 +152,18 @@ def _rare_labels(corpus: Corpus) -> Finding:
     counts = Counter(entity.label for _, entity in _entities(corpus))
     once = sorted(label for label, count in counts.items() if count == 1)
     return Finding.of("types that occur once", once, "a slip of the pen? nothing can be learned from one example")
+
+
+def _several_types(corpus: Corpus) -> Finding:
+    types: dict[str, Counter[str]] = defaultdict(Counter)
+    for document, entity in _entities(corpus):
+        types[document.surface(entity)][entity.label] += 1
+    mixed = [(surface, counts) for surface, counts in types.items() if len(counts) > 1]
+    mixed.sort(key=lambda item: (-item[1].total(), item[0]))
+    told = [
+        f"{surface}: " + ", ".join(f"{label} {count:,}" for label, count in c.most_common()) for surface, c in mixed
+    ]
+    return Finding.of("surfaces of several types", told, "right for some names; the rarer type is often a slip")
 
 
 def _duplicates(corpus: Corpus, other: Corpus | None = None) -> Iterator[str]:

@@ -10,10 +10,6 @@ from torch import Tensor, nn
 from goldgap.encode.align import Shape
 from goldgap.encode.batch import Batch, Special
 
-MINILM, BILSTM, FLAT = "minilm", "bilstm", "flat"
-ENCODERS = (MINILM, BILSTM, FLAT)
-"""Those that are no directory and no name on the hub."""
-
 
 class WordVectors(NamedTuple):
     """The vector that stands for a word at the start of a span, and at its end, and one for the text as a whole.

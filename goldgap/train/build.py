@@ -12,8 +12,9 @@ from goldgap.core.corpus import Corpus
 from goldgap.core.labels import Labels
 from goldgap.corpus.words import words_of
 from goldgap.encode.bilstm import BiLSTMConfig, BiLSTMEncoder, new_bilstm
-from goldgap.encode.encoder import BILSTM, FLAT, Encoder, load_tokenizer
+from goldgap.encode.encoder import Encoder, load_tokenizer
 from goldgap.encode.flat import FlatEncoder
+from goldgap.encode.names import BILSTM, FLAT
 from goldgap.encode.transformer import TransformerEncoder, empty_transformer, load_transformer
 from goldgap.encode.vectors import read_vectors
 from goldgap.models.bi_encoder import BiEncoder, Shape, read_texts

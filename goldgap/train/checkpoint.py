@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from goldgap.core.errors import ConfigError, IntegrityError, RunError
-from goldgap.core.files import commit_directory, read_text, remove_stale, sha256, verify_directory, write_atomic
+from goldgap.core.files import commit_directory, digest, read_text, remove_stale, verify_directory, write_atomic
 from goldgap.core.notes import Notes
 from goldgap.models.model import Model
 from goldgap.train.recipe import Recipe
@@ -150,7 +150,7 @@ def run_identity(recipe: Recipe, data: Mapping[str, str]) -> dict[str, Any]:
                 flat[before + key] = value
 
     walk(recipe.model_dump(mode="json"), "")
-    return flat | {f"sha256 of {name}": sha256(path) for name, path in recipe.files().items()}
+    return flat | {f"sha256 of {name}": digest(path) for name, path in recipe.files().items()}
 
 
 def require_numbers(model: Model, step: int) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from goldgap.core.config import Settings
 from goldgap.core.errors import ConfigError
 from goldgap.core.registry import unknown_name
+from goldgap.encode.names import BILSTM, FLAT, LOOK_UP
 from goldgap.train.methods import METHODS
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def check(recipe: Recipe) -> None:
         raise ConfigError("two_step.none: only a tagger has tags for them; set it to 0")
     if recipe.two_step.statistic == "marginal" and not is_tagger:
         raise ConfigError("two_step.statistic = marginal: only a tagger has them; use o-value or o-margin")
-    if recipe.lexicon.used != "no" and recipe.encoder.name in _LOOK_UP:
+    if recipe.lexicon.used != "no" and recipe.encoder.name in LOOK_UP:
         raise ConfigError(
             f"lexicon.used = {recipe.lexicon.used}: it stands around a pretrained encoder, not {recipe.encoder.name}"
         )
@@ -46,11 +47,11 @@ def check(recipe: Recipe) -> None:
             "policy.score_mode = eval: a second pass scores no span wider than model.max_width, which "
             "bi_encoder.train_all asks for"
         )
-    alone = recipe.encoder.name in _LOOK_UP or recipe.lexicon.used != "no"
+    alone = recipe.encoder.name in LOOK_UP or recipe.lexicon.used != "no"
     if is_bi and alone and recipe.bi_encoder.describe != "atomic":
         what = "encoder.name = " + recipe.encoder.name if recipe.lexicon.used == "no" else "lexicon.used"
         raise ConfigError(f"{what}: it cannot read what a type is; set bi_encoder.describe=atomic, or use minilm")
-    if recipe.encoder.bigrams and recipe.encoder.name == "flat":
+    if recipe.encoder.bigrams and recipe.encoder.name == FLAT:
         raise ConfigError("encoder.bigrams = true: flat has no vectors for pairs of words; only bilstm has")
     if is_bi and recipe.bi_encoder.train_all and recipe.two_step.explore:
         raise ConfigError("two_step.explore: bi_encoder.train_all trains on spans that are not scored; set it to false")
@@ -93,7 +94,7 @@ def _unread(recipe: Recipe) -> Iterator[tuple[str, str]]:
             yield name, f"the method {recipe.method} is no {group.replace('_', '-')}"
         elif group == "encoder" and own in _OF_ENCODERS and recipe.encoder.name not in _OF_ENCODERS[own]:
             yield name, f"it is a setting of {' and '.join(_OF_ENCODERS[own])}"
-        elif group == "lexicon" and recipe.lexicon.used == "no" and recipe.encoder.name != "flat":
+        elif group == "lexicon" and recipe.lexicon.used == "no" and recipe.encoder.name != FLAT:
             yield name, "lexicon.used = no"
         elif name in _OF_LEXICONS and recipe.lexicon.used not in _OF_LEXICONS[name]:
             yield name, f"it is a setting of lexicon.used = {' and '.join(_OF_LEXICONS[name])}"
@@ -111,20 +112,23 @@ def _unread(recipe: Recipe) -> Iterator[tuple[str, str]]:
             yield name, f"the method {recipe.method} has no head of spans"
         elif name in ("model.max_width", "model.width_size") and kind == "tagger":
             yield name, "a tagger finds entities of any length"
-        elif name in ("encoder.layers", "encoder.pooling") and recipe.encoder.name in _LOOK_UP:
+        elif name in ("encoder.layers", "encoder.pooling") and recipe.encoder.name in LOOK_UP:
             yield name, f"{recipe.encoder.name} has one vector for a word"
         elif name == "model.width_size" and recipe.model.head == "pair":
             yield name, "the pair head embeds no widths"
         elif name in ("bi_encoder.pooling", "bi_encoder.share_encoders") and recipe.bi_encoder.describe == "atomic":
             yield name, "nothing is read for types that are atomic"
+        elif name == "train.patience" and recipe.select_on == "none":
+            yield name, "select_on = none has no score to wait for"
+        elif name == "train.encoder_rate" and recipe.encoder.name in LOOK_UP:
+            yield name, f"{recipe.encoder.name} has nothing pretrained; train.head_rate is its rate"
         elif name == "train.known_weight" and loss in ("contrastive", "crf"):
             yield name, f"the loss {loss} weighs whole texts"
 
 
-_LOOK_UP = ("bilstm", "flat")
 _OF_ENCODERS = {
-    **dict.fromkeys(("size", "hidden", "vectors", "freeze", "min_count", "dropout", "lowercase"), _LOOK_UP),
-    "bigrams": ("bilstm",),
+    **dict.fromkeys(("size", "hidden", "vectors", "freeze", "min_count", "dropout", "lowercase"), LOOK_UP),
+    "bigrams": (BILSTM,),
 }
 """Settings that only some encoders read."""
 _OF_LEXICONS = {

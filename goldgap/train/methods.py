@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from goldgap.encode.names import BILSTM, FLAT
+
 
 class Method(NamedTuple):
     """A named recipe.
@@ -58,12 +60,12 @@ _TWO_STEP: dict[str, Any] = {
 }
 _BILSTM: dict[str, Any] = {
     **_TAGGER,
-    "encoder": {"name": "bilstm"},
+    "encoder": {"name": BILSTM},
     "train": {"epochs": 20, "head_rate": 2e-3},
 }
 _FLAT: dict[str, Any] = {
     **_TAGGER,
-    "encoder": {"name": "flat", "hidden": 160, "size": 50, "dropout": 0.3},
+    "encoder": {"name": FLAT, "hidden": 160, "size": 50, "dropout": 0.3},
     "train": {"epochs": 20, "head_rate": 1e-3},
 }
 _FEW: dict[str, Any] = {"known_weight": 0.2}

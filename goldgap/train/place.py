@@ -46,9 +46,9 @@ def claim(output: Path, *, resume: bool) -> Iterator[Path]:
             yield folder
         except BaseException:
             if not _begun(folder):  # nothing to go on from
-                _remove(folder, output)
+                remove_held(folder, output.name)
             raise
-        _remove(folder, output)
+        remove_held(folder, output.name)
 
 
 def _begun(folder: Path) -> bool:
@@ -64,9 +64,12 @@ def _refuse_existing(output: Path) -> None:
         raise InputError(f"exists already; name a new folder, or remove this one first{hint}", path=output)
 
 
-def _remove(folder: Path, output: Path) -> None:
-    """Remove the folder of a run while holding it: under its name it is there with its lock, or not at all."""
-    aside = output.with_name(f".tmp-{output.name}-{os.getpid()}")
+def remove_held(folder: Path, name: str) -> None:
+    """Remove the folder of a run while holding it: under its name it is there with its lock, or not at all.
+
+    name   what `remove_stale` will know the rest by, should this process be killed
+    """
+    aside = folder.with_name(f".tmp-{name}-{os.getpid()}")
     os.rename(folder, aside)
     shutil.rmtree(aside)
 

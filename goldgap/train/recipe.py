@@ -14,6 +14,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from goldgap.core.config import Settings, Share, load, toml_values
 from goldgap.core.errors import ConfigError
 from goldgap.core.registry import Registry, unknown_name
+from goldgap.encode.names import ENCODERS
 from goldgap.train.checks import cautions, check
 from goldgap.train.methods import METHODS
 
@@ -233,7 +234,7 @@ class DecodeSettings(Settings):
     joint: bool = False
     rank_by: Literal["similarity", "margin"] = "similarity"
     min_prob: float = Field(0.0, ge=0, le=1)
-    thresholds: dict[str, float] = Field(default_factory=dict)
+    thresholds: dict[str, Share] = Field(default_factory=dict)
 
 
 class Recipe(Settings):
@@ -272,13 +273,15 @@ class Recipe(Settings):
         return made
 
     def files(self) -> dict[str, Path]:
-        """The files that settings name, whose contents decide a run as well."""
+        """The files and folders that settings name, whose contents decide a run as well."""
+        encoder = "" if self.encoder.name in ENCODERS else self.encoder.name
         named = {
+            "encoder.name": encoder,
             "encoder.vectors": self.encoder.vectors,
             "lexicon.file": self.lexicon.file,
             "lexicon.vectors": self.lexicon.vectors,
         }
-        return {name: Path(text) for name, text in named.items() if text and Path(text).is_file()}
+        return {name: Path(text) for name, text in named.items() if text and Path(text).exists()}
 
     def cautions(self) -> list[str]:
         """What is known to go wrong with this combination of settings."""
@@ -318,6 +321,8 @@ def recipe_for(method: str = "uniform", *layers: Mapping[str, Any], where: Path 
         raise ConfigError(unknown_name("method", str(method), METHODS), path=where)
     values: dict[str, Any] = {**Recipe().model_dump(mode="json", exclude_none=True), "method": method}
     for layer in (METHODS[method].settings, *layers):
+        if layer.get("method", method) != method:
+            raise ConfigError(f"method = {layer['method']!r} among the settings of {method}: name it as the method")
         values = _merged(values, layer)
     recipe = load(Recipe, values, where=where)
     check(recipe)

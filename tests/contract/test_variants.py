@@ -20,7 +20,7 @@ from goldgap.core.progress import Progress
 from goldgap.core.registry import Registry
 from goldgap.decode import Candidate, decode, decoders
 from goldgap.encode.batch import Batch
-from goldgap.encode.encoder import ENCODERS, MINILM
+from goldgap.encode.names import ENCODERS, MINILM
 from goldgap.losses import losses
 from goldgap.models.bi_encoder import BiEncoder
 from goldgap.models.model import Model

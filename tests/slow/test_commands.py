@@ -148,6 +148,26 @@ def test_without_a_dev_set_a_part_is_held_out(run: Run, files: Path, tiny_encode
     assert "labels that have gaps themselves" in Path("model/README.md").read_text(encoding="utf-8")
 
 
+def test_the_recipe_of_a_model_made_without_a_dev_set_can_be_used_with_one(
+    run: Run, files: Path, tiny_encoder: Path
+) -> None:
+    call = ("train", "--train", "train.jsonl", "--encoder", tiny_encoder, *FAST)
+    assert run(*call, "-o", "first").status == 0
+    assert run(*call, "-o", "second", "--dev", "dev.jsonl", "--recipe", "first/recipe.toml").status == 0
+    assert Recognizer.load("second").recipe.select_on == "clean dev"
+
+
+def test_a_file_that_is_complete_for_some_types_is_not_so_for_all_in_silence(
+    run: Run, files: Path, tiny_encoder: Path
+) -> None:
+    Corpus.read("train.jsonl").map(lambda one: one.replace(complete=frozenset({"PER"}))).write("people.jsonl")
+    call = ("train", "--train", "train.jsonl", "--complete", "people.jsonl", "--encoder", tiny_encoder, *FAST)
+    refused = run(*call, "-o", "model", "--strict")
+    assert refused.status == 2
+    assert "document that says it is complete for PER" in refused.err
+    assert "document that says it is complete for PER" in run(*call, "-o", "model").err
+
+
 def test_a_complete_file_makes_the_rest_of_it_known(run: Run, files: Path, tiny_encoder: Path) -> None:
     kept = []
     for option in ("--train", "--complete"):

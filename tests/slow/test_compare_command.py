@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -67,6 +68,14 @@ def test_a_comparison_writes_what_it_found_three_times(run: Run, files: Path, ti
     lines = done.out.split("\n")
     tables = lines[lines.index("") :]
     assert max(len(line) for line in tables if not line.startswith("recommended")) <= 80
+    unmasked = run(
+        *arguments(tiny_encoder, "--methods", "span,uniform", "--drop", "0.9", "--seeds", "1", "--runs", "others")
+    )
+    assert unmasked.status == 0
+    page = Path("out/report.html").read_text(encoding="utf-8")
+    counts = {what: [int(n) for n in re.findall(rf"(\d+) × {what}", page)] for what in ("as", "without annotation")}
+    assert max(counts["as"], default=0) <= 2  # nine of ten annotations were taken away before
+    assert max(counts["without annotation"]) > 2
     again = run(*arguments(tiny_encoder, "--methods", "span,uniform", "--drop", "0.3", "--seeds", "0,2"))
     assert again.out.count(": kept") == 4
     assert len(list(Path("out/runs").glob("*.json"))) == 18
@@ -147,6 +156,11 @@ def test_texts_in_two_files_are_told_and_strict_refuses_them(run: Run, files: Pa
         (("--methods", "span,span"), "twice"),
         (("--seeds", "0"), "--seeds"),
         (("--seeds", "1,1"), "--seeds"),
+        (("--seeds", "1,01"), "--seeds"),
+        (("--seeds", "00"), "--seeds"),
+        (("--seeds", "0,5000000000"), "--seeds"),
+        (("--grid", "train.epochs=1", "--grid", "train.epochs=2"), "twice"),
+        (("--set", "seed=1"), "--seeds"),
         (("--seeds", "many"), "--seeds"),
         (("--drop", "1.5"), "--drop"),
         (("--drop", "half"), "--drop"),
@@ -266,6 +280,10 @@ def test_diagnoses_of_a_record(run: Run, files: Path, tiny_encoder: Path) -> Non
     assert {(row["span"], row["run"]) for row in values["table"]} == {
         (name, run) for name in ("Ann", "Paris") for run in ("span", "nrces")
     }
+    Path("a").mkdir()
+    shutil.copy("nrces.jsonl", "a/span.jsonl")
+    alike = json.loads(run("diagnose", "traces", "spans.jsonl", "span.jsonl", "a/span.jsonl", "--json").out)
+    assert {row["run"] for row in alike["table"]} == {"span.jsonl", "a/span.jsonl"}
     lonely = run("train", *data, "-o", "model", *FAST, "--follow", "spans.jsonl")
     assert (lonely.status, "--record" in lonely.err) == (2, True)
 

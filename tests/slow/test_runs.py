@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,18 +82,26 @@ def test_a_run_that_was_stopped_goes_on(kept: Runs, tiny_encoder: Path) -> None:
         if now.taken is not None:
             seen.append(now.progress.step)
 
+    def slowly(now: Seen) -> None:
+        time.sleep(0.2)
+        observe(now)
+
+    started = time.perf_counter()
     with pytest.raises(Stopped):
-        kept.get(data(), recipe(tiny_encoder), observe=observe, stopped=lambda: len(seen) > 3)
+        kept.get(data(), recipe(tiny_encoder), observe=slowly, stopped=lambda: len(seen) > 3)
+    spent = 0.9 * (time.perf_counter() - started)
     assert not kept.path(data(), recipe(tiny_encoder)).exists()
     run = kept.get(data(), recipe(tiny_encoder), observe=observe)
     assert (run.scores, run.metrics, run.predictions) == (whole.scores, whole.metrics, whole.predictions)
     assert seen == [0, 1, 2, 3, 4, 5]
+    assert run.seconds >= round(spent, 1)  # those before it was stopped among them
     assert list((kept.folder / "unfinished").iterdir()) == []
 
 
 def test_the_key_follows_from_what_is_kept(kept: Runs, tiny_encoder: Path) -> None:
     run = kept.get(data(), recipe(tiny_encoder))
     whole = load(Recipe, run.recipe)
+    assert run.data.keys() == {"train", "dev", "test", "encoder.name"}
     assert run.key == key_of(run.data, whole)
     assert run.code == code_hash(whole)
     assert run.recipe["policy"]["settings"] == {"ratio": 0.2}  # not "auto"
@@ -113,6 +123,14 @@ def test_the_key_is_that_of_data_and_recipe(tiny_encoder: Path) -> None:
         recipe(tiny_encoder, policy={"name": "top-neg"})
     )
     assert Data("other name", corpus(False), corpus(), corpus(), {}).key(plain) in keys
+
+
+def test_the_key_follows_the_contents_of_an_encoder_folder(tiny_encoder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "encoder"
+    shutil.copytree(tiny_encoder, folder)
+    before = data().key(recipe(folder))
+    (folder / "config.json").write_text((folder / "config.json").read_text() + " ", encoding="utf-8")
+    assert data().key(recipe(folder)) != before
 
 
 def test_the_fingerprint_is_of_all_that_documents_hold() -> None:

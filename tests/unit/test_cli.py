@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -388,8 +390,38 @@ def test_calls_that_ended_in_a_traceback_are_told(run: Run, tmp_path: Path) -> N
     (tmp_path / "file").write_text("x", encoding="utf-8")
     for call, told in (
         (("demo", "-o", "file"), "a file stands where a folder is to be made"),
-        (("convert", "file", "out.xyz", "--format", "text"), "name one with --to"),
+        (("convert", "file", "out.xyz", "--format", "text"), "`convert --to` another"),
     ):
         result = run(*call)
         assert (result.status, told in result.err) == (2, True), result.err
     assert run("evaluate", "file", "file", "--format", "text", "--seed", "-1").status == 2
+
+
+def test_a_terminal_that_lacks_a_letter_is_no_reason_to_fail(tmp_path: Path) -> None:
+    (tmp_path / "terms.tsv").write_text("地名\t上海\n", encoding="utf-8")
+    (tmp_path / "raw.txt").write_text("他去上海。\n", encoding="utf-8")
+    call = [sys.executable, "-m", "goldgap", "annotate", "raw.txt", "-d", "terms.tsv", "-o", "out.jsonl"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(call, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\u5730\\u540d" in done.stdout
+
+
+def test_confusions_of_many_types_fit_into_a_terminal(run: Run, tmp_path: Path) -> None:
+    names = [f"type-number-{number}" for number in range(18)]
+    gold = [Document("Ann", (Entity(0, 3, name),), id=name) for name in names]
+    other = [one.replace(entities=(Entity(0, 3, name),)) for one, name in zip(gold, names[1:] + names[:1], strict=True)]
+    Corpus(gold).write(tmp_path / "gold.jsonl")
+    Corpus(other).write(tmp_path / "found.jsonl")
+    result = run("evaluate", "gold.jsonl", "found.jsonl", "--samples", "0")
+    assert result.status == 0
+    assert "Types confused most" in result.out
+    assert "type-number-0 " in result.out.partition("Types confused most")[2]
+    assert "…" not in result.out.partition("Types confused most")[2]
+
+
+def test_two_documents_of_one_name_cannot_be_written_as_brat(tmp_path: Path) -> None:
+    twice = Corpus([Document("a", id="one"), Document("b", id="one")])
+    with pytest.raises(InputError, match="two documents have the id 'one'"):
+        twice.write(tmp_path / "folder", format="brat")
+    assert not (tmp_path / "folder").exists()

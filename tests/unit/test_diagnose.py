@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from goldgap import Corpus, Document, Entity
-from goldgap.compare import diagnose
+from goldgap.compare import diagnose, sampling
 from goldgap.compare.runs import Run
 from goldgap.compare.sampling import sample_epochs
 from goldgap.core.errors import InputError
@@ -41,11 +41,14 @@ def drawn(found: Diagnosis) -> list[str]:
     return texts
 
 
-@pytest.mark.parametrize("max_width", [0, 3, 10])
-def test_the_sampler_draws_what_is_expected(max_width: int) -> None:
+@pytest.mark.parametrize("cells", [sampling.CELLS, 2000])
+@pytest.mark.parametrize("max_width", [0, 1, 3, 10])
+def test_the_sampler_draws_what_is_expected(max_width: int, cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where sentences are so long that not all are drawn from together."""
+    monkeypatch.setattr(sampling, "CELLS", cells)
     masked = mask(corpus(), 0.6, seed=1)
     sampled = sample_epochs(masked, Uniform(ratio=0.35), max_width=max_width, epochs=2000)
-    sentences = sentences_of(masked)
+    sentences = sentences_of(masked, max_width)
     assert sampled.rate == pytest.approx(expected_missampling(sentences, 0.35, max_width), rel=0.02)
     wanted = torch.tensor([guarantee(sentence, 0.35, max_width) for sentence in sentences])
     assert (sampled.clean - wanted).abs().max() < 0.05

@@ -55,6 +55,15 @@ def test_entity_that_stands_twice() -> None:
     assert finding(inspect(corpus_of(("Ann", (Entity(0, 3, "PER"),) * 2))), "stand twice")
 
 
+def test_surface_of_several_types() -> None:
+    other = ("Ann met Bo", (Entity(0, 3, "PER"), Entity(8, 10, "PER")))
+    corpus = corpus_of(*BASE, other, ("by Ann Ltd", (Entity(3, 6, "ORG"),)), ("in Ann", (Entity(3, 6, "ORG"),)))
+    found = finding(inspect(corpus), "several types")
+    assert found is not None
+    assert (found.count, found.examples) == (1, ("Ann: PER 2, ORG 2",))
+    assert finding(inspect(corpus_of(*BASE)), "several types") is None
+
+
 def test_wide_entity() -> None:
     text = " ".join("abcdefghijk")
     assert only(corpus_of(*BASE, (text, (Entity(0, len(text), "PER"),))), "more than 10 words").count == 1

@@ -284,6 +284,23 @@ def test_settings_that_nothing_reads_are_told(method: str, pairs: list[str], nam
     assert all(caution.startswith(name) for caution, name in zip(sorted(cautions), named, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("method", "settings", "name"),
+    [
+        ("span", {"select_on": "none", "train": {"patience": 2}}, "train.patience"),
+        ("bilstm-crf", {"train": {"encoder_rate": 1e-3}}, "train.encoder_rate"),
+    ],
+)
+def test_settings_of_training_that_nothing_reads_are_told(method: str, settings: dict[str, Any], name: str) -> None:
+    assert any(line.startswith(f"{name} changes nothing") for line in recipe_for(method, settings).cautions())
+
+
+@pytest.mark.parametrize("value", [80.0, -1.0, float("nan")])
+def test_a_least_probability_is_a_share(value: float) -> None:
+    with pytest.raises(ConfigError, match=r"decode\.thresholds\.PER"):
+        recipe_for("span", {"decode": {"thresholds": {"PER": value}}})
+
+
 def test_a_margin_that_only_auto_looks_at_is_told() -> None:
     settings: dict[str, dict[str, Any]] = {"two_step": {"explore": 1, "share": 0.1, "margin": 2.0}}
     assert any(line.startswith("two_step.margin changes nothing") for line in recipe_for("crf", settings).cautions())

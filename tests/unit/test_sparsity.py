@@ -69,6 +69,9 @@ def test_sentences_are_counted_with_what_was_masked() -> None:
     ann, bob = Entity(0, 3, "PER"), Entity(8, 11, "PER")
     corpus = Corpus([Document("Ann met Bob", (ann,), dropped=(bob,)), Document("")])
     assert sentences_of(corpus) == [Sentence(3, 1, 1)]
+    wide = Corpus([Document("Ann Lee met Bob", (Entity(0, 7, "PER"),), dropped=(Entity(8, 15, "PER"),))])
+    assert sentences_of(wide, 2) == [Sentence(4, 1, 1)]
+    assert sentences_of(wide, 1) == [Sentence(4, 0, 0)]  # what is too wide is no candidate
     assert not Sentence(3, 1, 1).sparse
     assert Sentence(4, 1, 1).sparse
 

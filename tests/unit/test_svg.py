@@ -146,6 +146,13 @@ def test_a_file_brings_its_colours_for_light_and_dark_and_a_page_does_not() -> N
     assert used <= given
 
 
+def test_means_that_differ_by_rounding_alone_are_drawn_as_one_value() -> None:
+    low, high = 0.2, math.nextafter(0.2, 1)
+    chart = line_chart("c", "t", [Series("a", [(1, low), (2, high)])], x="epoch", y="F1")
+    assert "nan" not in chart
+    assert chart.count("<svg") == 1
+
+
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
     [(0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1]), (31, 58, [35, 40, 45, 50, 55]), (-0.02, 0.01, [-0.02, -0.01, 0, 0.01])],

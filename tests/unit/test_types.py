@@ -203,3 +203,13 @@ def test_a_further_type_is_found_where_one_of_the_same_description_is_and_as_sur
     assert len(places[name]) > 3
     assert places[name] == pytest.approx(places["LOC"], abs=1e-4)
     assert places[name] != pytest.approx(places["ORG"], abs=1e-3)
+
+
+def test_a_model_that_is_saved_with_a_further_type_says_so(models: Path, tmp_path: Path) -> None:
+    Recognizer.load(models / "several").with_types(Vessel="ships and boats").save(tmp_path / "more")
+    more = Recognizer.load(tmp_path / "more")
+    assert "Vessel" in more.labels
+    assert more.recipe.types["Vessel"].description == "ships and boats"
+    assert "- Vessel: ships and boats" in more.card
+    again = more.with_types(Award="medals")
+    assert ("Award" in again.labels, "- Award: medals" in again.card) == (True, True)
