@@ -124,6 +124,7 @@ def train(
         observe(Seen(progress, taken))
     if state.best is not None:
         run.model.load_state_dict(state.best)
+    run.stepper.rows.release()
     require_numbers(run.model, state.step)
     run.model.eval()
     return Trained(run.model, run.recipe, state.metrics, state.best_step, run.facts, run.notes)

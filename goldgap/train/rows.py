@@ -19,13 +19,20 @@ class RowGradients:
     def __init__(self, model: nn.Module, large: int = LARGE) -> None:
         self._kept: dict[Tensor, Tensor] = {}
         self._rows: dict[Tensor, Tensor] = {}
+        self._tables: list[nn.Embedding] = []
         for table in model.modules():
             if not isinstance(table, nn.Embedding) or table.weight.numel() < large:
                 continue
             if table.weight.requires_grad and table.weight.device.type == "cpu":  # other devices reuse memory anyway
                 table.sparse = True
+                self._tables.append(table)
                 self._kept[table.weight] = torch.zeros_like(table.weight)
                 self._rows[table.weight] = torch.zeros(0, dtype=torch.long)
+
+    def release(self) -> None:
+        """Leave the tables as they were: whoever trains on may expect what torch gives by default."""
+        for table in self._tables:
+            table.sparse = False
 
     def spread(self) -> None:
         """Behind the backward passes of a step: give every table its gradient with a value for each row."""

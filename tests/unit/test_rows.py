@@ -62,6 +62,8 @@ def test_a_step_that_looks_nothing_up_leaves_no_gradient() -> None:
 @pytest.mark.parametrize(("large", "sparse"), [(36, True), (37, False)])
 def test_small_tables_are_left_alone(large: int, sparse: bool) -> None:
     model = Reader()
-    RowGradients(model, large=large)
+    rows = RowGradients(model, large=large)
     assert model.words.sparse is sparse
     assert not model.frozen.sparse
+    rows.release()
+    assert not model.words.sparse
