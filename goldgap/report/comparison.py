@@ -129,7 +129,7 @@ def _row(row: Values, condition: Values, baseline: str, *, masked: bool, tuned: 
         percent(row["f1"]),
         "" if row["sd"] is None else percent(row["sd"]),
         f"{percent(row['interval'][0])} to {percent(row['interval'][1])}",
-        "" if against is None else signed(against["difference"]),
+        "" if against is None else _with_interval(against),
         verdict,
         percent(row["precision"]),
         percent(row["recall"]),
@@ -138,6 +138,11 @@ def _row(row: Values, condition: Values, baseline: str, *, masked: bool, tuned: 
         *(["" if missampled is None else f"{100 * missampled:.2f} %"] if masked else []),
         *([row["settings"]] if tuned else []),
     ]
+
+
+def _with_interval(against: Values) -> str:
+    low, high = (signed(edge) for edge in against["interval"])
+    return f"{signed(against['difference'])} ({low} to {high})"
 
 
 def _named(condition: Values, name: str) -> Values:

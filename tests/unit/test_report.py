@@ -383,11 +383,12 @@ def test_the_rows_of_the_comparison_are_right() -> None:
     row = values["conditions"][0]["contenders"][1]
     scores = [f"{100 * row[name]:.2f}" for name in ("f1", "sd")]
     low, high = row["interval"]
+    edges = row["against"]["interval"]
     expected = [
         "uniform",
         *scores,
         f"{100 * low:.2f} to {100 * high:.2f}",
-        f"{100 * row['against']['difference']:+.2f}",
+        f"{100 * row['against']['difference']:+.2f} ({100 * edges[0]:+.2f} to {100 * edges[1]:+.2f})",
     ]
     assert Page(comparison_page(values)).row("uniform", *scores)[:6] == [*expected, "better"]
     assert f"| {' | '.join(expected)} | better |" in comparison_markdown(values)
