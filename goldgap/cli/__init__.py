@@ -6,6 +6,7 @@ import gc
 import io
 import os
 import sys
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -65,7 +66,8 @@ def main() -> None:
     gc.set_threshold(100_000, 50, 1000)
     for channel in (sys.stdout, sys.stderr):  # a terminal that lacks a letter is no reason to fail
         if isinstance(channel, io.TextIOWrapper):
-            channel.reconfigure(errors="backslashreplace")
+            with suppress(OSError):  # it became another channel than it was opened as
+                channel.reconfigure(errors="backslashreplace")
     try:
         app()
     except GoldgapError as error:

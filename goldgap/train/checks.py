@@ -120,8 +120,6 @@ def _unread(recipe: Recipe) -> Iterator[tuple[str, str]]:
             yield name, "nothing is read for types that are atomic"
         elif name == "train.patience" and recipe.select_on == "none":
             yield name, "select_on = none has no score to wait for"
-        elif name == "train.encoder_rate" and recipe.encoder.name in LOOK_UP:
-            yield name, f"{recipe.encoder.name} has nothing pretrained; train.head_rate is its rate"
         elif name == "train.known_weight" and loss in ("contrastive", "crf"):
             yield name, f"the loss {loss} weighs whole texts"
 

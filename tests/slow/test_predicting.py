@@ -68,17 +68,19 @@ def long_text(words: int) -> str:
 
 
 def cut_by_the_book(sizes: list[int], limit: int, overlap: int) -> list[Span]:
-    """Windows of whole words: as many as fit, and the next begins so many words before the end of the last."""
+    """Windows of whole words: as many as fit, and the next begins so many words before the end of the last, half of
+    that at most; one that holds no further word is none."""
     windows: list[Span] = []
     first = 0
     while True:
         end = first
         while end < len(sizes) and sum(sizes[first : end + 1]) <= limit:
             end += 1
-        windows.append((first, end))
+        if all(end > other for _, other in windows):
+            windows.append((first, end))
         if end == len(sizes):
             return windows
-        first = max(first + 1, end - overlap)
+        first = max(first + 1, end - min(overlap, (end - first) // 2))
 
 
 def tagged_by_the_book(model: Recognizer, text: str) -> list[Found]:
