@@ -12,10 +12,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from goldgap.encode.names import BILSTM, FLAT, LOOK_UP
+from goldgap.encode.names import BILSTM, FLAT
 from goldgap.losses import losses
 from goldgap.train.methods import METHODS
 from goldgap.train.recipe import Recipe
+from goldgap.train.unread import unread
 from goldgap.unknown import policies
 
 ROOT = Path(__file__).parents[1]
@@ -28,6 +29,7 @@ ALWAYS = (
     "encode/encoder.py",
     "encode/names.py",
     "encode/windows.py",
+    "evaluate/counts.py",
     "losses/base.py",
     "losses/cross_entropy.py",
     "models/model.py",
@@ -36,6 +38,7 @@ ALWAYS = (
     "models/states.py",
     "train/build.py",
     "train/data.py",
+    "train/loop.py",
     "train/optimiser.py",
     "train/plan.py",
     "train/rows.py",
@@ -87,20 +90,11 @@ def _settings(recipe: Recipe) -> dict[str, Any]:
     values = recipe.model_dump(mode="json")
     for chosen, variant in (("policy", recipe.make_policy()), ("loss", recipe.make_loss())):
         values[chosen]["settings"] = asdict(variant)  # type: ignore[arg-type]
-    kind, looks_up = recipe.model.kind, recipe.encoder.name in LOOK_UP
-    unread = [
-        *([] if kind == "bi-encoder" else ["bi_encoder", "types", "decode.joint", "decode.rank_by"]),
-        *([] if kind == "tagger" else ["tagger"]),
-        *(["model.kind"] if kind == "span" else []),
-        *([] if looks_up else ["encoder.dropout", "encoder.lowercase", "encoder.bigrams"]),
-        *([] if recipe.lexicon.used != "no" or recipe.encoder.name == FLAT else ["lexicon"]),
-        *([] if recipe.two_step.explore or recipe.two_step.none else ["two_step"]),
-    ]
     if recipe.two_step.method:  # what it is, whatever its name
         values["two_step"]["method"] = METHODS[recipe.two_step.method].settings
-    for place in unread:
-        *group, name = place.split(".")
-        del (values[group[0]] if group else values)[name]
+    for place in unread(recipe):
+        group, _, name = place.partition(".")
+        del values[group][name]
     return values
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from goldgap.core.config import Settings
 from goldgap.core.errors import ConfigError
 from goldgap.core.registry import unknown_name
-from goldgap.encode.names import BILSTM, FLAT, LOOK_UP
+from goldgap.encode.names import FLAT, LOOK_UP
 from goldgap.train.methods import METHODS
+from goldgap.train.unread import unread
 
 if TYPE_CHECKING:
     from goldgap.train.recipe import Recipe
@@ -79,63 +79,10 @@ def cautions(recipe: Recipe) -> list[str]:
         )
     if loss == "gce" and policy == "weighted":
         found.append("weighted draws by the model's probabilities, which gce leaves too low: use uniform")
-    if recipe.decode.joint and recipe.bi_encoder.thresholds == "dev":
-        found.append("decode.joint changes nothing: bi_encoder.thresholds = dev chooses none for the ends of spans")
-    return found + [f"{name} changes nothing: {why}" for name, why in _unread(recipe)]
+    return found + [f"{name} changes nothing: {why}" for name, why in unread(recipe).items() if _was_set(recipe, name)]
 
 
-def _unread(recipe: Recipe) -> Iterator[tuple[str, str]]:
-    """Settings that differ from their defaults and that nothing reads, and why."""
-    kind, loss = recipe.model.kind, recipe.loss.name
-    changed = {f"{group}.{name}" for group in _GROUPS for name in _differing(getattr(recipe, group))}
-    for name in sorted(changed):
-        group, _, own = name.partition(".")
-        if group in ("bi_encoder", "tagger") and kind != group.replace("_", "-"):
-            yield name, f"the method {recipe.method} is no {group.replace('_', '-')}"
-        elif group == "encoder" and own in _OF_ENCODERS and recipe.encoder.name not in _OF_ENCODERS[own]:
-            yield name, f"it is a setting of {' and '.join(_OF_ENCODERS[own])}"
-        elif group == "lexicon" and recipe.lexicon.used == "no" and recipe.encoder.name != FLAT:
-            yield name, "lexicon.used = no"
-        elif name in _OF_LEXICONS and recipe.lexicon.used not in _OF_LEXICONS[name]:
-            yield name, f"it is a setting of lexicon.used = {' and '.join(_OF_LEXICONS[name])}"
-        elif group == "two_step" and not recipe.two_step.explore and own not in ("none", "none_width"):
-            yield name, "two_step.explore = 0"
-        elif name == "two_step.margin" and recipe.two_step.share != "auto":
-            yield name, "it is for two_step.share = auto"
-        elif name == "two_step.statistic" and recipe.two_step.share == "auto":
-            yield name, "two_step.share = auto goes by the distance of O to the best type"
-        elif name == "two_step.none_width" and not recipe.two_step.none:
-            yield name, "two_step.none = 0"
-        elif name in ("decode.joint", "decode.rank_by") and kind != "bi-encoder":
-            yield name, f"the method {recipe.method} is no bi-encoder"
-        elif name in ("model.head", "model.hidden", "model.features") and kind != "span":
-            yield name, f"the method {recipe.method} has no head of spans"
-        elif name in ("model.max_width", "model.width_size") and kind == "tagger":
-            yield name, "a tagger finds entities of any length"
-        elif name in ("encoder.layers", "encoder.pooling") and recipe.encoder.name in LOOK_UP:
-            yield name, f"{recipe.encoder.name} has one vector for a word"
-        elif name == "model.width_size" and recipe.model.head == "pair":
-            yield name, "the pair head embeds no widths"
-        elif name in ("bi_encoder.pooling", "bi_encoder.share_encoders") and recipe.bi_encoder.describe == "atomic":
-            yield name, "nothing is read for types that are atomic"
-        elif name == "train.patience" and recipe.select_on == "none":
-            yield name, "select_on = none has no score to wait for"
-        elif name == "train.known_weight" and loss in ("contrastive", "crf"):
-            yield name, f"the loss {loss} weighs whole texts"
-
-
-_OF_ENCODERS = {
-    **dict.fromkeys(("size", "hidden", "vectors", "freeze", "min_count", "dropout", "lowercase"), LOOK_UP),
-    "bigrams": (BILSTM,),
-}
-"""Settings that only some encoders read."""
-_OF_LEXICONS = {
-    "lexicon.most": ("attention", "adapter"),
-    "lexicon.layer": ("adapter",),
-    "lexicon.hidden": ("attention",),
-}
-_GROUPS = ("encoder", "model", "bi_encoder", "tagger", "lexicon", "two_step", "train", "decode")
-
-
-def _differing(settings: Settings) -> list[str]:
-    return [name for name, field in type(settings).model_fields.items() if getattr(settings, name) != field.default]
+def _was_set(recipe: Recipe, name: str) -> bool:
+    group, _, own = name.partition(".")
+    settings: Settings = getattr(recipe, group)
+    return bool(getattr(settings, own) != type(settings).model_fields[own].default)

@@ -125,6 +125,14 @@ def test_the_key_is_that_of_data_and_recipe(tiny_encoder: Path) -> None:
     assert Data("other name", corpus(False), corpus(), corpus(), {}).key(plain) in keys
 
 
+def test_settings_that_nothing_reads_do_not_change_the_key(tiny_encoder: Path) -> None:
+    plain = data().key(recipe(tiny_encoder))
+    assert data().key(recipe(tiny_encoder, two_step={"share": 0.3}, lexicon={"most": 3})) == plain
+    assert data().key(recipe(tiny_encoder, tagger={"scheme": "bio"}, decode={"joint": True})) == plain
+    assert data().key(recipe(tiny_encoder, model={"width_size": 20})) != plain
+    assert data().key(recipe(tiny_encoder, decode={"min_prob": 0.7})) != plain
+
+
 def test_the_key_follows_the_contents_of_an_encoder_folder(tiny_encoder: Path, tmp_path: Path) -> None:
     folder = tmp_path / "encoder"
     shutil.copytree(tiny_encoder, folder)
