@@ -27,7 +27,7 @@ from goldgap.corpus.words import words_of
 from goldgap.encode.batch import Batch
 from goldgap.encode.encoder import WordVectors
 from goldgap.losses.contrastive import Contrastive
-from goldgap.models.bi_encoder import BiEncoder, Shape
+from goldgap.models.bi_encoder import BiEncoder, BiEncoderShape
 from goldgap.models.model import Model
 from goldgap.models.predict import predict
 from goldgap.models.types import AtomicTypes
@@ -143,7 +143,9 @@ def _head_work(words: int, tokenizer: Any) -> Callable[[], object]:
     texts, widths = 8, 10
     encoder: Any = Still(texts, words)
     types = AtomicTypes(len(TYPES), encoder.dimension)
-    model = BiEncoder(encoder, types, Labels(TYPES), tokenizer, Shape(max_width=widths), overlap=24, window=10**6)
+    model = BiEncoder(
+        encoder, types, Labels(TYPES), tokenizer, BiEncoderShape(max_width=widths), overlap=24, window=10**6
+    )
     states = torch.randint(0, 3, (texts, words * widths, len(TYPES)), dtype=torch.int8)
     keep: Tensor = (states == 0).any(-1)
     loss, counts = Contrastive(), torch.full((texts,), words)

@@ -30,6 +30,7 @@ ALWAYS = (
     "encode/names.py",
     "encode/windows.py",
     "evaluate/counts.py",
+    "evaluate/scores.py",
     "losses/base.py",
     "losses/cross_entropy.py",
     "models/model.py",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +27,7 @@ from goldgap.evaluate.errors import Errors, find_errors
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Precision, recall and F1 in 0..1; a ratio with nothing to divide by is 0, and `defined` says so."""
+    """Precision, recall and F1 in 0..1; a ratio with nothing to divide by is 0."""
 
     counts: Counts
 
@@ -43,10 +43,6 @@ class Score:
     def f1(self) -> float:
         total = self.counts.predicted + self.counts.gold
         return 2 * self.counts.tp / total if total else 0.0
-
-    @property
-    def defined(self) -> bool:
-        return self.counts.predicted > 0 and self.counts.gold > 0
 
     def to_json(self) -> dict[str, Any]:
         return {"precision": self.precision, "recall": self.recall, "f1": self.f1, **self.counts._asdict()}
@@ -114,8 +110,8 @@ def evaluate(gold: Corpus, predicted: Corpus, *, samples: int = 1000, seed: int 
     groups = [by_type(pair) for pair in pairs]
     per_document = {match: [count(group, match) for group in groups] for match in MATCHES}
     return Evaluation(
-        entities={match: _scores(counts, samples, seed) for match, counts in per_document.items()},
-        tokens=_scores(_token_counts(documents), samples, seed),
+        entities={match: scores_of(counts, samples, seed) for match, counts in per_document.items()},
+        tokens=scores_of(_token_counts(documents), samples, seed),
         errors=find_errors(pairs),
         inner=_inner(pairs),
         documents=len(documents),
@@ -130,25 +126,21 @@ def _inner(pairs: Sequence[Pair]) -> Counts:
     return Counts(tp=sum(len(own & found) for own, found in inside), gold=sum(len(own) for own, _ in inside))
 
 
-def entity_scores(pairs: Sequence[Pair], *, match: Match = "strict", samples: int = 0, seed: int = 0) -> Scores:
-    """Only the scores of one way of matching."""
-    return _scores([count(by_type(pair), match) for pair in pairs], samples, seed)
-
-
 def total(counts: TypeCounts) -> Counts:
     """The counts of all types together."""
     return add(counts.values())
 
 
-def add(counts: Sequence[Counts] | Any) -> Counts:
-    return Counts(*map(sum, zip(*counts, strict=True))) if counts else Counts()
+def add(counts: Iterable[Counts]) -> Counts:
+    return Counts(*map(sum, zip(*(Counts(), *counts), strict=True)))
 
 
 def _token_counts(documents: list[tuple[Document, Document]]) -> list[TypeCounts]:
     return [count(by_type(pair), "strict") for pair in token_pairs(documents)]
 
 
-def _scores(per_document: list[TypeCounts], samples: int, seed: int) -> Scores:
+def scores_of(per_document: Sequence[TypeCounts], samples: int, seed: int) -> Scores:
+    """The scores of the counts of each document."""
     labels = sorted({label for counts in per_document for label in counts})
     per_type = {label: Score(add([counts[label] for counts in per_document if label in counts])) for label in labels}
     micro = Score(add([score.counts for score in per_type.values()]))

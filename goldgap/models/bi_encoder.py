@@ -34,7 +34,7 @@ BLOCK = 64
 """Words whose products with those behind them are taken at once."""
 
 
-class Shape(NamedTuple):
+class BiEncoderShape(NamedTuple):
     """How a bi-encoder is built.
 
     max_width          words of the widest span that is predicted
@@ -95,7 +95,7 @@ class BiEncoder(Model):
         types: TypeReader | AtomicTypes,
         labels: Labels,
         tokenizer: Any,
-        shape: Shape,
+        shape: BiEncoderShape,
         *,
         overlap: int,
         window: int,

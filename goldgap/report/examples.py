@@ -19,7 +19,7 @@ CONTEXT = 70
 """Characters before and behind an error."""
 
 
-class Found(NamedTuple):
+class Case(NamedTuple):
     """An error, with the gold and the predicted document that it stands in."""
 
     gold: Document
@@ -32,7 +32,7 @@ class Found(NamedTuple):
         return [key for key in self.mistake[1:] if key is not None]
 
 
-class Seen(NamedTuple):
+class InTraining(NamedTuple):
     """How often surfaces stand in the training documents: by type where annotated, and elsewhere."""
 
     annotated: Mapping[str, Mapping[str, int]]
@@ -70,10 +70,10 @@ def examples_of(
                           error
     """
     documents = pair_up(gold, predicted)
-    found: dict[Kind, list[Found]] = {kind: [] for kind in KINDS}
+    found: dict[Kind, list[Case]] = {kind: [] for kind in KINDS}
     for (one, other), pair in zip(documents, entity_pairs(documents), strict=True):
         for mistake in mistakes(pair):
-            found[mistake.kind].append(Found(one, other, mistake))
+            found[mistake.kind].append(Case(one, other, mistake))
     chosen = [item for items in found.values() for item in _spread(items, limit)]
     surfaces = {normal_surface(_surface(item.gold, key)) for item in chosen for key in item.keys}
     seen = None if train is None else _seen(train, surfaces)
@@ -98,7 +98,7 @@ def lanes(gold: Iterable[Key], predicted: Iterable[Key]) -> list[Lane]:
     return placed
 
 
-def _spread(items: Sequence[Found], limit: int) -> list[Found]:
+def _spread(items: Sequence[Case], limit: int) -> list[Case]:
     count = min(limit, len(items))
     return [items[index * len(items) // count] for index in range(count)]
 
@@ -107,17 +107,17 @@ def _surface(document: Document, key: Key) -> str:
     return document.text[key[0] : key[1]]
 
 
-def _seen(train: Corpus, surfaces: set[str]) -> Seen:
+def _seen(train: Corpus, surfaces: set[str]) -> InTraining:
     annotated: dict[str, Counter[str]] = defaultdict(Counter)
     for document in train:
         for entity in document.entities:
             surface = normal_surface(document.surface(entity))
             if surface in surfaces:
                 annotated[surface][entity.label] += 1
-    return Seen(annotated, find_surfaces(train, sorted(surfaces)))
+    return InTraining(annotated, find_surfaces(train, sorted(surfaces)))
 
 
-def _example(item: Found, seen: Seen | None) -> dict[str, Any]:
+def _example(item: Case, seen: InTraining | None) -> dict[str, Any]:
     document = item.gold
     first, last = _context(document.text, item.keys)
     sides = [[key for key in keys(one) if key[0] < last and first < key[1]] for one in (document, item.predicted)]
@@ -159,7 +159,7 @@ def _context(text: str, entities: Sequence[Key]) -> tuple[int, int]:
     return first, last
 
 
-def _side(document: Document, key: Key | None, seen: Seen | None) -> dict[str, Any] | None:
+def _side(document: Document, key: Key | None, seen: InTraining | None) -> dict[str, Any] | None:
     if key is None:
         return None
     scores = [entity.score for entity in document.entities if entity.key == key and entity.score is not None]

@@ -17,7 +17,7 @@ from goldgap.encode.flat import FlatEncoder
 from goldgap.encode.names import BILSTM, FLAT
 from goldgap.encode.transformer import TransformerEncoder, empty_transformer, load_transformer
 from goldgap.encode.vectors import read_vectors
-from goldgap.models.bi_encoder import BiEncoder, Shape, read_texts
+from goldgap.models.bi_encoder import BiEncoder, BiEncoderShape, read_texts
 from goldgap.models.model import Model
 from goldgap.models.span import SpanHead
 from goldgap.models.span_model import SpanModel
@@ -110,9 +110,9 @@ def _types(
     )
 
 
-def _shape(recipe: Recipe) -> Shape:
+def _shape(recipe: Recipe) -> BiEncoderShape:
     model, own = recipe.model, recipe.bi_encoder
-    return Shape(
+    return BiEncoderShape(
         max_width=model.max_width,
         train_all=own.train_all,
         size=own.size,

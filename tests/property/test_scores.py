@@ -17,10 +17,14 @@ from goldgap.corpus.tags import tags_to_spans
 from goldgap.evaluate.bootstrap import compare, f1_interval
 from goldgap.evaluate.counts import MATCHES, Counts, Key, Match, Pair, by_type, count, inner
 from goldgap.evaluate.errors import MISSED, SPURIOUS, find_errors
-from goldgap.evaluate.scores import Score, add, entity_scores, evaluate, total
+from goldgap.evaluate.scores import Score, Scores, add, evaluate, scores_of, total
 from tests.unit.test_tags import conlleval_spans
 
 FILES = 2000
+
+
+def entity_scores(pairs: list[Pair], *, match: Match = "strict", samples: int = 0, seed: int = 0) -> Scores:
+    return scores_of([count(by_type(pair), match) for pair in pairs], samples, seed)
 
 
 def random_file(generator: random.Random, ill_formed: bool) -> list[list[str]]:
@@ -173,8 +177,7 @@ def test_kinds_of_errors_are_told_apart() -> None:
 
 def test_nothing_divided_by_nothing_is_zero_and_says_so() -> None:
     empty = Score(Counts())
-    assert (empty.precision, empty.recall, empty.f1, empty.defined) == (0.0, 0.0, 0.0, False)
-    assert Score(Counts(1, 2, 1)).defined
+    assert (empty.precision, empty.recall, empty.f1) == (0.0, 0.0, 0.0)
 
 
 def test_interval_has_the_law_of_drawing_documents_one_by_one() -> None:
@@ -256,13 +259,6 @@ def test_documents_of_different_texts_are_refused_with_the_first_difference() ->
         "they differ at character 4: 'cat sat on the mat a', 'dog lay on the mat a'"
     )
     assert refusal(corpus_of("longer"), corpus_of("long")).endswith("they differ in length")
-
-
-@pytest.mark.parametrize(
-    ("counts", "defined"), [(Counts(0, 1, 1), True), (Counts(0, 1, 0), False), (Counts(0, 0, 1), False)]
-)
-def test_a_score_is_defined_when_there_is_one_entity_on_each_side(counts: Counts, defined: bool) -> None:
-    assert Score(counts).defined is defined
 
 
 def test_macro_f1_is_the_mean_over_types_and_zero_without_any() -> None:
