@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from goldgap.cli.options import Output, Reading, with_reading
+from goldgap.cli.options import Output, Reading, check_annotated, with_reading
 
 
 class CaseChoice(StrEnum):
@@ -58,6 +58,7 @@ def annotate(
     from goldgap.distant.rules import MatchRules
     from goldgap.evaluate.scores import evaluate
 
+    check_annotated(output, text, dictionary, phrases, gold)
     terms = Dictionary.read(dictionary)
     corpus = reading.read(text)
     judge = reading.read(gold) if gold is not None else None

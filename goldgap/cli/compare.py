@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from goldgap.cli.options import Reading, shares, with_reading
+from goldgap.cli.options import CompleteFiles, EncoderName, Reading, TrainingFiles, shares, with_reading
 
 MOST_SEEDS = 1000
 HELPER = "GOLDGAP_HELPER"
@@ -29,17 +29,15 @@ if TYPE_CHECKING:
 
 @with_reading
 def compare(
-    files: Annotated[
-        list[Path], typer.Option("--train", help="Training file; what it does not annotate is unknown. Repeatable.")
-    ],
     dev: Annotated[Path, typer.Option(help="Choose epochs and settings on this.")],
     test: Annotated[Path, typer.Option(help="Compare on this.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for runs and reports; goes on with its runs.")],
+    files: TrainingFiles = None,
     methods: Annotated[
         str, typer.Option(help="Names between commas, each with settings of its own if need be: nrces:loss.w=5.")
     ] = "span,uniform,weighted,top-neg,nrces",
     seeds: Annotated[str, typer.Option(help="How many, or which ones between commas.")] = "3",
-    baseline: Annotated[str | None, typer.Option(help="The method to test the others against; the first.")] = None,
+    baseline: Annotated[str | None, typer.Option(help="The method to test the others against; else the first.")] = None,
     drop: Annotated[
         str | None, typer.Option(help="Shares of the training annotations to mask, as in 0.5,0.7: a table each.")
     ] = None,
@@ -47,17 +45,13 @@ def compare(
         list[str] | None,
         typer.Option(metavar="KEY=A,B,C", help="Try these values; each method's best on dev is compared. Repeatable."),
     ] = None,
-    complete: Annotated[
-        list[Path] | None, typer.Option(help="Training file that is completely annotated. Repeatable.")
-    ] = None,
-    encoder: Annotated[
-        str | None, typer.Option(help="minilm, bilstm, a directory, or a name on the hub.", metavar="NAME|DIR")
-    ] = None,
-    epochs: Annotated[int | None, typer.Option(help="Of every training.")] = None,
+    complete: CompleteFiles = None,
+    encoder: EncoderName = None,
+    epochs: Annotated[int | None, typer.Option(help="Of each training; else as its method says.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of all methods. Repeatable.")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="Of the data, in tables and reports; else of the test file.")] = None,
+    name: Annotated[str | None, typer.Option(help="What to call the data; else as the test file.")] = None,
     runs: Annotated[Path | None, typer.Option(help="Folder that keeps the runs; else in the output.")] = None,
     jobs: Jobs = 1,
     *,
@@ -71,7 +65,7 @@ def compare(
     """
     from goldgap.cli.show import err, out, show_contest
     from goldgap.compare.contest import compare as contend
-    from goldgap.compare.contest import doubts
+    from goldgap.compare.contest import doubts, refuse_empty
     from goldgap.compare.runs import Data, Runs
     from goldgap.core.errors import ConfigError
     from goldgap.core.files import hashes_of
@@ -81,11 +75,12 @@ def compare(
     contest = _contest(methods, seeds, baseline, drop, grid or [], _shared(encoder, epochs, settings or []))
     data = Data(
         name or test.stem,
-        reading.read_training(files, complete or []),
+        reading.read_training(files or [], complete or []),
         reading.read(dev),
         reading.read(test),
-        hashes_of([*files, *(complete or []), dev, test]),
+        hashes_of([*(files or []), *(complete or []), dev, test]),
     )
+    refuse_empty(data)
     found = doubts(data, contest.drops)
     if reading.strict:
         found.refuse_changes()

@@ -24,7 +24,9 @@ def convert(
     Example: goldgap convert train.conll train.jsonl
     """
     from goldgap.cli.show import out, show_notes
+    from goldgap.core.files import keep_apart
 
+    keep_apart(target, source)
     corpus = reading.read(source)
     notes = corpus.write(target, format=to, scheme=to_scheme, strict=reading.strict)
     show_notes(notes, f"while writing {target}")

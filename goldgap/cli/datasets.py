@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
 
-from goldgap.cli.reproduce import DataFolder, data_folder
+from goldgap.cli.reproduce import DATA, DataFolder, data_folder
 
 
 def datasets(
@@ -19,6 +20,10 @@ def datasets(
     from goldgap.cli.show import out, show_facts, words_table
     from goldgap.compare.datasets import dataset, registry
 
+    if name is None and data is None and not os.environ.get(DATA):
+        out.print(words_table(("name", "what"), [(key, one.what) for key, one in registry().items()]))
+        out.print(f"\nwhich of them are there: name their folder with --data, or in {DATA}")
+        return
     folder = data_folder(data)
     if name is None:
         rows = []

@@ -42,12 +42,13 @@ def evaluate(
 
     from goldgap.cli.show import err, out, show_against, show_evaluation
     from goldgap.core.errors import ConfigError
-    from goldgap.core.files import check_target
+    from goldgap.core.files import check_target, keep_apart
     from goldgap.evaluate.bootstrap import compare
     from goldgap.evaluate.scores import evaluate as score
 
     if html is not None:
         check_target(html)
+        keep_apart(html, gold, predictions, against, *(train or []))
     elif train:
         raise ConfigError("--train is for the report: name its file with --html")
     truth = reading.read(gold)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from goldgap.cli.options import Output, Reading, Seed, with_reading
+from goldgap.cli.options import Output, Reading, Seed, check_annotated, with_reading
 
 
 class ByChoice(StrEnum):
@@ -44,16 +44,20 @@ def mask(
     Example: goldgap mask train.conll -o masked.jsonl --drop 0.7
     """
     from goldgap.cli.show import out, show_notes
+    from goldgap.core.files import check_target
     from goldgap.distant.mask import mask as drop_entities
 
+    holds_dropped = output.suffix.lower() == ".jsonl"
+    beside = output.with_name(output.name + ".dropped.jsonl")
+    check_annotated(output, corpus)
+    if not holds_dropped:
+        check_target(beside)
     whole = reading.read(corpus)
     masked = drop_entities(whole, drop, by=by.value, mode=mode.value, seed=seed)
     dropped = whole.entity_count - masked.entity_count
-    holds_dropped = output.suffix.lower() == ".jsonl"
     written = masked if holds_dropped else masked.map(lambda document: document.replace(dropped=()))
     show_notes(written.write(output, strict=reading.strict), f"while writing {output}")
     if not holds_dropped:
-        beside = output.with_name(output.name + ".dropped.jsonl")
         masked.write(beside)
         out.print(f"what was dropped: {beside}", soft_wrap=True)
     share = 100 * dropped / max(whole.entity_count, 1)

@@ -58,6 +58,16 @@ _READING: dict[str, tuple[Any, Any]] = {
 Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.", show_default=False)]
 ModelOutput = Annotated[Path, typer.Option("--output", "-o", help="The folder to write.", show_default=False)]
 Model = Annotated[Path, typer.Argument(help="The folder of a trained model.")]
+TrainingFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--train", help="Training file; what it does not annotate is unknown. Repeatable."),
+]
+CompleteFiles = Annotated[
+    list[Path] | None, typer.Option(help="Training file that is completely annotated. Repeatable.")
+]
+EncoderName = Annotated[
+    str | None, typer.Option(help="minilm, bilstm, a directory, or a name on the hub.", metavar="NAME|DIR")
+]
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a report for the browser.")]
 Device = Annotated[str, typer.Option(help="Where the model works: cpu, cuda, cuda:1 or mps.")]
 Seed = Annotated[int, typer.Option(min=0, help="Where chance starts.")]
@@ -87,8 +97,11 @@ class Reading:
     def read_training(self, files: list[Path], complete: list[Path]) -> Corpus:
         """The documents of all files as one corpus; those of `complete` are completely annotated."""
         from goldgap import Corpus
+        from goldgap.core.errors import ConfigError
         from goldgap.core.notes import Notes
 
+        if not files and not complete:
+            raise ConfigError("nothing to train on: name a file with --train, or with --complete one without gaps")
         parts = [self.read(path) for path in files] + [self.read(path, complete=True) for path in complete]
         if len(parts) == 1:
             return parts[0]
@@ -107,6 +120,17 @@ class Reading:
             notes.refuse_changes()
 
 
+def check_annotated(output: Path, *sources: Path | None) -> None:
+    """Refuse to write annotations over what is read, or into a format that holds none."""
+    from goldgap.core.corpus import format_of
+    from goldgap.core.errors import InputError
+    from goldgap.core.files import keep_apart
+
+    keep_apart(output, *sources)
+    if ".txt" in format_of(output).extensions:
+        raise InputError("raw text holds no annotations; write .jsonl, .conll, .ann or .pubtator", path=output)
+
+
 def shares(text: str, option: str) -> list[float]:
     """`0.5,0.7` as numbers."""
     from goldgap.core.errors import ConfigError
@@ -117,6 +141,8 @@ def shares(text: str, option: str) -> list[float]:
         values = []
     if not values or not all(0 <= value < 1 for value in values):
         raise ConfigError(f"{option} {text}: expected shares from 0 to below 1, as in 0.5,0.7")
+    if len(set(values)) < len(values):
+        raise ConfigError(f"{option} {text}: a share stands there twice; leave one out")
     return values
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goldgap.cli.options import Device, Model, Output, Reading, with_reading
+from goldgap.cli.options import Device, Model, Output, Reading, check_annotated, with_reading
 
 if TYPE_CHECKING:
     from goldgap import Document
@@ -43,6 +43,7 @@ def predict(
     from goldgap.core.corpus import write_stream
     from goldgap.core.notes import Notes
 
+    check_annotated(output, source, model)
     recognizer = Recognizer.load(model, device=device)
     if min_prob is not None:
         recognizer = recognizer.with_decoding(min_prob=min_prob)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from goldgap.cli.compare import Jobs
+from goldgap.cli.options import EncoderName
 
 DATA = "GOLDGAP_DATA"
 DataFolder = Annotated[
@@ -23,9 +24,7 @@ def reproduce(
     runs: Annotated[Path | None, typer.Option(help="Folder that keeps the runs; else results in that folder.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="How many; else as the experiment says.")] = None,
     full: Annotated[bool, typer.Option("--full", help="The paper's corpora, settings and encoder.")] = False,
-    encoder: Annotated[
-        str | None, typer.Option(help="minilm, bilstm, a directory, or a name on the hub.", metavar="NAME|DIR")
-    ] = None,
+    encoder: EncoderName = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of all rows. Repeatable.")
     ] = None,
@@ -59,11 +58,11 @@ def reproduce(
         {} if chosen is None else {"encoder": {"name": chosen}},
         parse_settings(settings or []),
     ]
-    store = Runs(experiments / "results" if runs is None else runs)
+    folder, store = data_folder(data), Runs(experiments / "results" if runs is None else runs)
     with comparing(store, *([] if output is None else [output]), jobs=jobs) as stopped:
         parts = run(
             experiment,
-            data_folder(data),
+            folder,
             store,
             shared=shared,
             full=full,
@@ -95,11 +94,13 @@ def _folder(name: str, result: dict[str, Any]) -> str:
 
 def data_folder(given: Path | None) -> Path:
     """The folder of corpora that was named."""
-    from goldgap.core.errors import ConfigError
+    from goldgap.core.errors import ConfigError, InputError
 
     named = given or (Path(os.environ[DATA]) if os.environ.get(DATA) else None)
     if named is None:
         raise ConfigError(f"no folder of corpora: name it with --data, or in {DATA}")
+    if not named.is_dir():
+        raise InputError("no such folder, expected that of the corpora", path=named)
     return named
 
 

@@ -26,7 +26,7 @@ def suspects(
 ) -> None:
     """List unknown spans that look like missing annotations, best first, by surface and with context.
 
-    Writes one JSON object a line: surface, type, score, and every place with its context.
+    Writes one JSON object a line: surface, label, score, and every place with its context.
 
     Example: goldgap suspects model train.jsonl -o suspects.jsonl
     """
@@ -34,10 +34,11 @@ def suspects(
 
     from goldgap import Recognizer
     from goldgap.cli.show import out, show_notes, show_suspects
-    from goldgap.core.files import check_target, write_atomic
+    from goldgap.core.files import check_target, keep_apart, write_atomic
     from goldgap.core.notes import Notes
 
     check_target(output)
+    keep_apart(output, corpus, model)
     recognizer = Recognizer.load(model, device=device)
     lost = Notes()
     found = recognizer.suspects(reading.read(corpus), min_prob=min_prob, notes=lost)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from goldgap.cli.options import Html, ModelOutput, Reading, with_reading
+from goldgap.cli.options import CompleteFiles, EncoderName, Html, ModelOutput, Reading, TrainingFiles, with_reading
 
 if TYPE_CHECKING:
     from goldgap import Corpus, Recognizer
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
 
 @with_reading
 def train(
-    files: Annotated[
-        list[Path], typer.Option("--train", help="Training file; what it does not annotate is unknown. Repeatable.")
-    ],
     output: ModelOutput,
-    complete: Annotated[
-        list[Path] | None, typer.Option(help="Training file that is completely annotated. Repeatable.")
-    ] = None,
+    files: TrainingFiles = None,
+    complete: CompleteFiles = None,
     dev: Annotated[
         Path | None, typer.Option(help="Choose the best epoch on this; else a tenth of the training files is held out.")
     ] = None,
-    method: Annotated[str | None, typer.Option(help="What to do with the unknown; see: goldgap methods.")] = None,
-    encoder: Annotated[
-        str | None, typer.Option(help="minilm, bilstm, a directory, or a name on the hub.", metavar="NAME|DIR")
+    method: Annotated[
+        str | None, typer.Option(help="What to do with the unknown, see: goldgap methods; else uniform.")
     ] = None,
-    epochs: Annotated[int | None, typer.Option(help="How often to go through the training files.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Where chance starts.")] = None,
+    encoder: EncoderName = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="How often to go through the training files; else 6, or as the method says.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Where chance starts; else 0.")] = None,
     device: Annotated[str | None, typer.Option(help="Where to train: cpu, cuda, cuda:1 or mps.")] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as in policy.ratio=0.1. Repeatable."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Any setting (docs/settings.md), as in policy.ratio=0.1. Repeatable."
+        ),
     ] = None,
     recipe: Annotated[Path | None, typer.Option(help="A TOML file of settings, as the recipe.toml of a model.")] = None,
     types: Annotated[
@@ -58,21 +58,21 @@ def train(
     """
     from goldgap.cli.show import out
     from goldgap.core.errors import ConfigError
-    from goldgap.core.files import check_target, write_atomic
+    from goldgap.core.files import write_atomic
     from goldgap.train.place import claim
     from goldgap.train.signals import asked_to_stop
 
-    for written in (html, record):
-        if written is not None:
-            check_target(written)
+    read = [*(files or []), *(complete or []), *([] if dev is None else [dev])]
+    _check_written([html, record], [*read, follow])
     if follow is not None and record is None:
         raise ConfigError("--follow is for the record: name its file with --record")
     resolved = _recipe(
         recipe, types, method, _options(encoder, epochs, seed, device), settings or [], has_dev=dev is not None
     )
-    corpus = reading.read_training(files, complete or [])
+    corpus = reading.read_training(files or [], complete or [])
     judge = reading.read(dev) if dev is not None else None
     followed = reading.read(follow) if follow is not None else None
+    _tell_beginning(output, resume=resume)
     with claim(output, resume=resume) as work, asked_to_stop() as asked:
         from goldgap import Recognizer
         from goldgap.cli.watch import watching
@@ -90,11 +90,29 @@ def train(
             raise typer.Exit(128 + asked()) from None
         model.save(output)
     if html is not None:
-        read = [*files, *(complete or []), *([] if dev is None else [dev])]
         with write_atomic(html) as handle:
             handle.write(_page(model, corpus, output, read))
         out.print(f"report written to {html}", soft_wrap=True)
     _tell_end(model, output)
+
+
+def _check_written(files: list[Path | None], read: list[Path | None]) -> None:
+    """Refuse names that cannot be written to, or are read."""
+    from goldgap.core.files import check_target, keep_apart
+
+    for file in files:
+        if file is not None:
+            check_target(file)
+            keep_apart(file, *read)
+
+
+def _tell_beginning(output: Path, *, resume: bool) -> None:
+    """Where there is nothing to resume, which may be a slip in the name."""
+    from goldgap.cli.show import err
+    from goldgap.train.place import begun, unfinished
+
+    if resume and not begun(unfinished(output)):
+        err.print(f"caution: nothing to go on from in {unfinished(output)}; the run begins anew", soft_wrap=True)
 
 
 def _recorder(corpus: Corpus, followed: Corpus | None, path: Path, *, resume: bool) -> Observer:

@@ -13,6 +13,7 @@ from goldgap.cli.show import err, out, percent
 from goldgap.core.corpus import Corpus
 from goldgap.train.loop import Observer, Seen
 from goldgap.train.recipe import Recipe
+from goldgap.train.split import held_out
 
 SMOOTH = 0.95
 """How much of the loss and speed shown is that of earlier steps."""
@@ -28,7 +29,7 @@ def watching(recipe: Recipe, corpus: Corpus, dev: Corpus | None) -> Iterator[Obs
         if dev is not None
         else "selection on none"
         if recipe.select_on == "none"
-        else ("a tenth held out as a distant dev set")
+        else f"{held_out(len(corpus)):,} of them held out as a distant dev set"
     )
     out.print(
         f"{recipe.method} on {recipe.encoder.name}: {len(corpus):,} documents, {corpus.entity_count:,} entities of "

@@ -35,7 +35,7 @@ def contender(text: str, *layers: Mapping[str, Any], name: str | None = None) ->
     A method that is what it is by its encoder, as bilstm-crf, keeps it whatever encoder the others have.
     """
     method, *pairs = text.split(":")
-    if method in METHODS and METHODS[method].settings.get("encoder", {}).get("name") in LOOK_UP:
+    if method in METHODS and METHODS[method].encoder in LOOK_UP:
         layers = tuple(_without_encoder(layer) for layer in layers)
     made = Contender(name or text, method, (*layers, parse_settings(pairs)))
     _check(made)

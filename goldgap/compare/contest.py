@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from goldgap.compare.contender import Contender, variants
 from goldgap.compare.judge import SAMPLES, judge
 from goldgap.compare.runs import Data, Run, Runs
-from goldgap.core.errors import ConfigError
+from goldgap.core.errors import ConfigError, InputError
 from goldgap.core.notes import Notes
 from goldgap.distant.mask import mask
 from goldgap.train.loop import Observer, Stopped
@@ -176,6 +176,13 @@ def doubts(data: Data, drops: Sequence[float] = ()) -> Notes:
         if label not in tested:
             notes.change(f"type {label} of the training files that the test file does not have")
     return notes
+
+
+def refuse_empty(data: Data) -> None:
+    """Raise where a part has no entity: nothing could be learned, chosen or compared."""
+    for part, corpus in (("training", data.train), ("dev", data.dev), ("test", data.test)):
+        if corpus is not None and corpus.entity_count == 0:
+            raise InputError(f"no entity in the {part} file: give one with annotations")
 
 
 def masked(data: Data, drop: float | None, seed: int) -> Data:

@@ -15,7 +15,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 Range = tuple[int, int]
 """A half-open range of code points, or of words."""
-DICTIONARY, EXPLORATORY = "dictionary", "exploratory model"
+DICTIONARY, MODEL, EXPLORATORY = "dictionary", "model", "exploratory model"
 """Sources of entities that no person has looked at."""
 
 
@@ -36,7 +36,7 @@ class Entity:
     @property
     def by_people(self) -> bool:
         """Whether a person made it, who saw where it ends."""
-        return self.source not in (DICTIONARY, EXPLORATORY)
+        return self.source not in (DICTIONARY, MODEL, EXPLORATORY)
 
     def __repr__(self) -> str:
         extra = "" if self.score is None else f", score={self.score:.4g}"

@@ -122,6 +122,16 @@ def check_target(path: Path) -> None:
         raise InputError(f"the folder {path.parent} does not exist; create it first", path=path)
 
 
+def keep_apart(target: Path, *sources: Path | None) -> None:
+    """Raise for a file that is read, or lies in a folder that is read: it would be lost."""
+    for source in sources:
+        if source is None or not os.path.exists(target) or not os.path.exists(source):
+            continue
+        inside = os.path.isdir(source) and os.path.samefile(target.parent, source)
+        if inside or os.path.samefile(target, source):
+            raise InputError("it is read by this command, which would write over it; choose another name", path=target)
+
+
 def make_folder(path: Path) -> None:
     """A folder to write into, with those around it; one that is there is kept."""
     try:
@@ -211,7 +221,7 @@ def verify_directory(path: Path) -> list[str]:
         )
     foreign = sorted(set(_relative_files(path)) - set(entries) - {MANIFEST})
     if foreign:
-        raise IntegrityError(f"a file that the manifest does not list: {foreign[0]}", path=path)
+        raise IntegrityError(f"a file that the manifest does not list: {foreign[0]}; remove it", path=path)
     for name in entries:
         file = safe_join(path, name)
         if not file.is_file():

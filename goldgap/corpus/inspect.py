@@ -65,18 +65,30 @@ def place(document: Document, start: int, end: int, *, context: int = 20) -> str
 def _facts(corpus: Corpus, words: list[tuple[Range, ...]]) -> dict[str, str]:
     count, total = max(len(corpus), 1), sum(map(len, words))
     without = sum(not document.entities for document in corpus)
-    complete = sum(document.complete is True and not document.unknown for document in corpus)
     facts = {
         "documents": f"{len(corpus):,}",
         "words": f"{total:,} ({total / count:.1f} a document)",
         "entities": f"{corpus.entity_count:,} ({corpus.entity_count / count:.2f} a document)",
         "documents without entity": f"{without:,} ({100 * without / count:.1f} %)",
-        "completely annotated": f"{complete:,} documents; elsewhere the rest is unknown",
+        "completely annotated": _completeness(corpus),
     }
     dropped = sum(len(document.dropped) for document in corpus)
     if dropped:
         facts["dropped by mask"] = f"{dropped:,}"
     return facts | corpus.notes.facts
+
+
+def _completeness(corpus: Corpus) -> str:
+    """How many documents are completely annotated, and in what sense."""
+    whole = sum(document.complete is True and not document.unknown for document in corpus)
+    marked = sum(document.complete is True and bool(document.unknown) for document in corpus)
+    some = [document.complete for document in corpus if isinstance(document.complete, frozenset) and document.complete]
+    told = [f"{whole:,} documents"]
+    if some:
+        told.append(f"{len(some):,} for some types ({', '.join(sorted(frozenset().union(*some)))})")
+    if marked:
+        told.append(f"{marked:,} but for places marked as unknown")
+    return f"{', '.join(told)}; elsewhere the rest is unknown"
 
 
 def _widths(corpus: Corpus, words: list[tuple[Range, ...]]) -> tuple[dict[str, list[int]], list[str], list[str]]:

@@ -38,8 +38,10 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
 
 def write(documents: Iterable[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
     """Everything a document holds; keys without a value are left out."""
+    ids = Ids()
     with write_atomic(path) as handle:
-        for document in documents:
+        for line, document in enumerate(documents, 1):
+            ids.claim(document.id, line)
             handle.write(json.dumps(to_json(document), ensure_ascii=False) + "\n")
 
 
@@ -152,7 +154,8 @@ def _entity(item: Any) -> Entity:
     start, end = _offsets(item)
     label, source = item.get("label"), item.get("source")
     if not isinstance(label, str):
-        raise InputError(f"entity {item!r}: the label is not a string")
+        what = "the label is not a string" if "label" in item else "it has no label; the key for its type is `label`"
+        raise InputError(f"entity {item!r}: {what}")
     if source is not None and not isinstance(source, str):
         raise InputError(f"entity {item!r}: the source is not a string")
     return Entity(start, end, _encodable(label), _score(item), source and _encodable(source))

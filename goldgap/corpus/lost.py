@@ -14,9 +14,10 @@ def count_lost(document: Document, format: str, notes: Notes) -> None:
 
 def count_unsaid(document: Document, format: str, notes: Notes) -> None:
     """What is known of the entities themselves, in formats that hold range and type alone."""
-    made = sum(entity.source is not None for entity in document.entities)
+    made = sum(not entity.by_people for entity in document.entities)
     if made:
-        notes.change(f"entity not made by a person, which {format} cannot say (left out)", document.id, count=made)
+        what = f"entity not made by a person, which {format} cannot say (read again, it counts as a person's)"
+        notes.change(what, document.id, count=made)
     scored = sum(entity.score is not None for entity in document.entities)
     if scored:
         notes.change(f"probability of an entity, which {format} cannot hold (left out)", document.id, count=scored)

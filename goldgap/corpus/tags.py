@@ -79,7 +79,10 @@ def detect(sentences: Iterable[Sequence[str]]) -> str:
     for scheme, known in _LETTERS.items():
         if letters <= set(known):
             return scheme
-    raise InputError(f"the tags begin with {', '.join(sorted(letters))}, which is no scheme ({', '.join(SCHEMES)})")
+    raise InputError(
+        f"the tags begin with {', '.join(sorted(letters))}, which is no scheme ({', '.join(SCHEMES)}); are two schemes "
+        "mixed? name one with --scheme, and the first tag that does not belong is shown with its line"
+    )
 
 
 def tags_to_spans(tags: Sequence[str], *, scheme: str = "bio", rule: TagRule = "lenient") -> Parsed:

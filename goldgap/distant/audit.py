@@ -135,9 +135,10 @@ def _short(dictionary: Dictionary, usage: Usage) -> Finding:
 
 def _never(dictionary: Dictionary, usage: Usage) -> Finding:
     never = [f"{entry.surface} ({entry.label})" for n, entry in enumerate(dictionary) if n not in usage.found]
-    return Finding.of(
-        "entries that never match", never, "not in this text, or written otherwise: check case, spacing and spelling"
-    )
+    advice = "not in this text, or written otherwise: check case, spacing and spelling"
+    if len(never) == len(dictionary):
+        advice += "; or are the columns exchanged? a line is LABEL, a tab, then the surface"
+    return Finding.of("entries that never match", never, advice)
 
 
 def _listed(

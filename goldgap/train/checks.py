@@ -36,6 +36,12 @@ def check(recipe: Recipe) -> None:
         raise ConfigError("two_step.none: only a tagger has tags for them; set it to 0")
     if recipe.two_step.statistic == "marginal" and not is_tagger:
         raise ConfigError("two_step.statistic = marginal: only a tagger has them; use o-value or o-margin")
+    own = METHODS[recipe.method].encoder if recipe.method in METHODS else None
+    if own in LOOK_UP and recipe.encoder.name not in LOOK_UP:
+        raise ConfigError(
+            f"method = {recipe.method} on {recipe.encoder.name}: the method is its own encoder; use crf or two-step "
+            "with another one"
+        )
     if recipe.lexicon.used != "no" and recipe.encoder.name in LOOK_UP:
         raise ConfigError(
             f"lexicon.used = {recipe.lexicon.used}: it stands around a pretrained encoder, not {recipe.encoder.name}"
@@ -72,9 +78,9 @@ def cautions(recipe: Recipe) -> list[str]:
     """What is known to go wrong with this combination of settings (METHODS 9.2)."""
     policy, loss, w = recipe.policy.name, recipe.loss.name, recipe.loss.settings.get("w", 5.0)
     found = []
-    if loss == "nrces" and policy in ("weighted", "top-neg") and isinstance(w, int | float) and w < 10:
+    if loss == "nrces" and policy == "weighted" and isinstance(w, int | float) and w < 10:
         found.append(
-            f"nrces fades the loss of negatives, of which {policy} keeps few already: expect low precision; "
+            "nrces fades the loss of negatives, of which weighted keeps few already: expect low precision; "
             "set loss.w to 10 or more"
         )
     if loss == "gce" and policy == "weighted":

@@ -22,6 +22,12 @@ class Method(NamedTuple):
     when: str
     settings: Mapping[str, Any]
 
+    @property
+    def encoder(self) -> str | None:
+        """The encoder that the method brings with it, if it does."""
+        name: str | None = self.settings.get("encoder", {}).get("name")
+        return name
+
 
 _PAIR_PAPER: dict[str, Any] = {  # 001, and the uniform sampler that it starts from
     "encoder": {"name": "bert-base-cased", "shapes": False, "pooling": "first-first"},
@@ -87,7 +93,7 @@ METHODS: dict[str, Method] = {
     "weighted": Method(
         "draws from those that do not look like an entity to the model",
         "a model that is decent early",
-        "much is missing; recall matters",
+        "most is missing at random; never with labels from a dictionary",
         {"policy": {"name": "weighted", "settings": {"base": 1.0, "t_min": 64.0}}, "train": _FEW},
     ),
     "top-neg": Method(
@@ -99,7 +105,7 @@ METHODS: dict[str, Method] = {
     "nrces": Method(
         "keeps half, and fades their loss into a bounded one",
         "a guess of what is missing (loss.w)",
-        "most annotations are missing",
+        "labels from a dictionary, and much text",
         {
             "policy": {"name": "fraction"},
             "loss": {"name": "nrces", "settings": {"w": 2.0}},

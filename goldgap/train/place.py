@@ -37,7 +37,7 @@ def claim(output: Path, *, resume: bool) -> Iterator[Path]:
     with held(folder):
         try:
             _refuse_existing(output)  # by a run that ended just now
-            if not resume and _begun(folder):
+            if not resume and begun(folder):
                 raise InputError(
                     "an unfinished run is here; go on with --resume, or remove this folder first", path=folder
                 )
@@ -45,13 +45,13 @@ def claim(output: Path, *, resume: bool) -> Iterator[Path]:
             remove_stale(output.parent, output.name)
             yield folder
         except BaseException:
-            if not _begun(folder):  # nothing to go on from
+            if not begun(folder):  # nothing to go on from
                 remove_held(folder, output.name)
             raise
         remove_held(folder, output.name)
 
 
-def _begun(folder: Path) -> bool:
+def begun(folder: Path) -> bool:
     """Whether a run has left something to go on from: a checkpoint, or what an exploratory training found."""
     return any(folder.rglob("step-*")) or (folder / LEFT_OUT).exists()
 

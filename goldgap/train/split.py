@@ -36,6 +36,8 @@ def split(recipe: Recipe, corpus: Corpus, dev: Corpus | None, notes: Notes) -> S
     select_on: SelectOn = recipe.select_on or ("distant dev" if dev is None else "clean dev")
     if dev is None and select_on == "clean dev":
         raise InputError("select_on = clean dev, but no dev set is given: name one with --dev")
+    if dev is not None and dev.entity_count == 0:
+        raise InputError("no entity in the dev set: nothing can be chosen by it; give annotated documents with --dev")
     if dev is None and select_on == "distant dev":
         corpus, dev = hold_out(corpus, recipe.seed)
     labels = corpus.labels
@@ -47,11 +49,16 @@ def split(recipe: Recipe, corpus: Corpus, dev: Corpus | None, notes: Notes) -> S
     return Split(corpus, dev, select_on)
 
 
+def held_out(documents: int) -> int:
+    """How many documents are held out of so many."""
+    return max(1, documents // HELD_OUT)
+
+
 def hold_out(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
     """A tenth of the documents as a dev set, at least one; some entity stays on either side."""
     order = list(range(len(corpus)))
     random.Random(f"held out/{seed}").shuffle(order)
-    count = max(1, len(corpus) // HELD_OUT)
+    count = held_out(len(corpus))
     with_entity = [index for index in order if corpus[index].entities]
     if len(with_entity) < 2:
         raise InputError(

@@ -40,6 +40,7 @@ ANNOTATE = ("annotate", "text.txt", "-o", "out.jsonl", "--dictionary")
 TRAIN = ("train", "--train", "train.jsonl", "--dev", "dev.jsonl", "-o", "out", "--encoder", "TINY", *FAST)
 BINDER = (*TRAIN[:9], "--method", "binder")
 COMPARE = ("compare", "--train", "train.jsonl", "--dev", "dev.jsonl", "-o", "out", "--encoder", "TINY", *FAST)
+OVER = "it is read by this command, which would write over it; choose another name"
 LINES: dict[str, tuple[tuple[str, ...], str]] = {
     # files
     "missing file": (("check", "trian.jsonl"), "trian.jsonl: no such file; did you mean train.jsonl?"),
@@ -159,6 +160,47 @@ LINES: dict[str, tuple[tuple[str, ...], str]] = {
         ),
         "rename it, e.g. with sed, or use another method",
     ),
+    # what is written
+    "labels over the dictionary": (
+        ("annotate", "text.txt", "-o", "terms.tsv", "--dictionary", "terms.tsv"),
+        "terms.tsv: it is read by this command, which would write over it; choose another name",
+    ),
+    "report over the gold": (("evaluate", "dev.jsonl", "dev.jsonl", "--html", "dev.jsonl"), OVER),
+    "corpus over itself": (("convert", "train.jsonl", "train.jsonl"), OVER),
+    "masked over itself": (("mask", "train.jsonl", "-o", "train.jsonl", "--drop", "0.5"), OVER),
+    "predictions over their text": (("predict", "MODEL", "text.txt", "-o", "text.txt"), OVER),
+    "suspects over their corpus": (("suspects", "MODEL", "train.jsonl", "-o", "train.jsonl"), OVER),
+    "record over the training file": ((*TRAIN, "--record", "train.jsonl"), OVER),
+    "labels into raw text": (
+        ("annotate", "text.txt", "-o", "out.txt", "--dictionary", "terms.tsv"),
+        "out.txt: raw text holds no annotations; write .jsonl",
+    ),
+    "what was dropped into a folder": (
+        ("mask", "train.jsonl", "-o", "m.conll", "--drop", "0.5"),
+        "m.conll.dropped.jsonl: a folder, expected the name of a file",
+    ),
+    # nothing to learn from
+    "nothing to train on": (
+        ("train", "-o", "out"),
+        "nothing to train on: name a file with --train, or with --complete",
+    ),
+    "dev set without entity": (
+        ("train", "--train", "train.jsonl", "--dev", "text.txt", "-o", "out", "--encoder", "TINY"),
+        "no entity in the dev set",
+    ),
+    "comparison without entity": (
+        ("compare", "--train", "text.txt", "--dev", "dev.jsonl", "--test", "dev.jsonl", "-o", "out"),
+        "no entity in the training file",
+    ),
+    "share to mask given twice": (
+        (*COMPARE, "--test", "dev.jsonl", "--drop", "0.5,0.5"),
+        "--drop 0.5,0.5: a share stands there twice",
+    ),
+    "method on another encoder": (
+        (*TRAIN, "--method", "flat"),
+        "the method is its own encoder; use crf or two-step with another one",
+    ),
+    "no folder of corpora": (("datasets", "--data", "nowhere"), "nowhere: no such folder"),
 }
 
 
@@ -166,6 +208,7 @@ LINES: dict[str, tuple[tuple[str, ...], str]] = {
 def odd_files(files: Path) -> Path:
     for name, text in TEXTS.items():
         (files / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    (files / "m.conll.dropped.jsonl").mkdir()
     Corpus([Document("Ann met a cat", (Entity(10, 13, "ANIMAL"),))]).write(files / "animals.jsonl")
     return files
 

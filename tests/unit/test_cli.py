@@ -49,6 +49,32 @@ def test_convert_there_and_back_keeps_words_and_entities(run: Run, tmp_path: Pat
     assert [[(d.surface(e).replace(" ", ""), e.label) for e in d.entities] for d in after] == surfaces
 
 
+def test_a_link_to_what_is_read_is_not_written_over(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "terms").mkdir()
+    (tmp_path / "terms" / "PER.txt").write_text("Ann\n", encoding="utf-8")
+    (tmp_path / "raw.txt").write_text("Ann met Bo\n", encoding="utf-8")
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "terms" / "PER.txt")
+    assert run("annotate", "raw.txt", "-d", "terms/PER.txt", "-o", "link.jsonl").status == 2
+    assert run("annotate", "raw.txt", "-d", "terms", "-o", "terms/PER.txt").status == 2
+    assert (tmp_path / "terms" / "PER.txt").read_text(encoding="utf-8") == "Ann\n"
+    assert run("annotate", "raw.txt", "-d", "terms", "-o", "labels.jsonl").status == 0
+    assert run("annotate", "raw.txt", "-d", "terms", "-o", "labels.jsonl").status == 0  # what is not read is replaced
+
+
+def test_datasets_are_listed_without_their_folder(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GOLDGAP_DATA", raising=False)
+    result = run("datasets")
+    assert result.status == 0
+    assert "wikigold" in result.out
+    assert "--data" in result.out
+
+
+def test_exchanged_columns_of_a_dictionary_are_guessed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "raw.txt").write_text("Ann met Bo\n", encoding="utf-8")
+    (tmp_path / "terms.tsv").write_text("Ann\tPER\nBo\tPER\n", encoding="utf-8")
+    assert "columns exchanged" in " ".join(run("annotate", "raw.txt", "-d", "terms.tsv", "-o", "l.jsonl").out.split())
+
+
 def test_mask_keeps_what_it_dropped(run: Run, tmp_path: Path) -> None:
     assert run("mask", DEV, "-o", "m.jsonl", "--drop", "0.5", "--mode", "exact").status == 0
     gold, masked = Corpus.read(DEV), Corpus.read(tmp_path / "m.jsonl")

@@ -292,7 +292,8 @@ def test_a_method_that_is_what_it_is_by_its_encoder_keeps_it() -> None:
         "flat": "flat",
     }
     assert {encoder.window for encoder in names.values()} == {128}
-    assert contender("bilstm-crf:encoder.name=elsewhere", shared).recipe(0).encoder.name == "elsewhere"
+    with pytest.raises(ConfigError, match="bilstm-crf on elsewhere: the method is its own encoder; use crf"):
+        contender("bilstm-crf:encoder.name=elsewhere", shared)
 
 
 def test_contenders_have_settings_of_their_own() -> None:

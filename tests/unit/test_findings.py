@@ -221,7 +221,9 @@ def test_complete_and_masked_documents_are_counted() -> None:
         ]
     )
     facts = inspect(corpus).facts
-    assert facts["completely annotated"] == "1 documents; elsewhere the rest is unknown"
+    assert facts["completely annotated"] == (
+        "1 documents, 1 for some types (PER), 1 but for places marked as unknown; elsewhere the rest is unknown"
+    )
     assert facts["dropped by mask"] == "1"
     assert "dropped by mask" not in inspect(corpus_of(*BASE)).facts
 

@@ -206,8 +206,9 @@ def test_settings_that_contradict_each_other_are_refused() -> None:
     ("pairs", "cautions"),
     [
         (["policy=weighted", "loss=nrces"], 1),
-        (["policy=top-neg", "loss=nrces", "loss.w=9.9"], 1),
-        (["policy=top-neg", "loss=nrces", "loss.w=10"], 0),
+        (["policy=weighted", "loss=nrces", "loss.w=9.9"], 1),
+        (["policy=weighted", "loss=nrces", "loss.w=10"], 0),
+        (["policy=top-neg", "loss=nrces"], 0),
         (["policy=uniform", "loss=nrces"], 0),
         (["policy=weighted", "loss=gce"], 1),
         (["policy=uniform", "loss=gce"], 0),
