@@ -77,7 +77,7 @@ class Recognizer:
         """A recogniser trained on a corpus with gaps.
 
         dev        documents to choose the best epoch on; without it, a tenth of the corpus is held out
-        method     the policy and loss by name; see METHODS
+        method     the policy and loss by name; `goldgap methods` lists them
         recipe     the whole recipe, in place of a method and settings
         work       folder for checkpoints; a run that was stopped goes on from the newest one in it
         settings   groups of the recipe that differ, e.g. train={"epochs": 3}, encoder={"name": "minilm"}, seed=1

@@ -88,13 +88,16 @@ class Corpus:
 
     @property
     def labels(self) -> Labels:
+        """The types of the entities, in order of name."""
         return Labels.seen_in(self.documents)
 
     @property
     def entity_count(self) -> int:
+        """Entities of all documents."""
         return sum(len(document.entities) for document in self.documents)
 
     def map(self, change: Callable[[Document], Document]) -> Corpus:
+        """The corpus with each document changed: `corpus.map(lambda one: one.replace(complete=True))`."""
         return Corpus(map(change, self.documents), notes=self.notes)
 
     def __iter__(self) -> Iterator[Document]:

@@ -78,6 +78,7 @@ class Document:
             raise DocumentError(problem)
 
     def surface(self, entity: Entity | Rejected) -> str:
+        """The text of an entity."""
         return self.text[entity.start : entity.end]
 
     @property
@@ -89,6 +90,7 @@ class Document:
         return self.complete if isinstance(self.complete, bool) else label in self.complete
 
     def replace(self, **changes: object) -> Document:
+        """The same document with other values of some fields; with `id=""` its next corpus numbers it."""
         return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
 
 

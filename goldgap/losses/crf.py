@@ -43,7 +43,8 @@ def chain_loss(chain: Sums, emissions: Tensor, words: Tensor, allowed: Tensor, g
 
 @dataclass(frozen=True, slots=True)
 class SequenceLoss:
-    """drop        what becomes of words that the policy leaves alone: see `chain_loss`
+    """drop        what becomes of words that the policy leaves alone: they may have any tag (marginal), or they are O
+                without their score and that of the step to them (score, as in 002), or without their score (emission)
     reduction   the mean over words, or the sum
     """
 

@@ -67,6 +67,9 @@ class ModelSettings(Settings):
     head        `concat` (start, end, width) or `pair` (start, end, their difference and product)
     max_width   words of the widest span that the model can find; 0: no limit (only the pair head)
     several     a span can have several types: one sigmoid a type instead of one softmax over all
+    hidden      size of the head's hidden layer
+    width_size  of the vector for the width of a span; none for the pair head
+    dropout     of the head
     features    what policies compare spans by: the head's hidden layer, or the span vector itself
     """
 

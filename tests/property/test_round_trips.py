@@ -241,6 +241,14 @@ def test_id_that_a_format_cannot_hold_is_refused_and_nothing_is_written(format: 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_ids_that_could_not_be_read_again_are_not_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the id '1' was given on line 1 already"):
+        Corpus([Document("a", id="1"), Document("b", id="1")]).write(tmp_path / "out.jsonl")
+    assert list(tmp_path.iterdir()) == []
+    Corpus([Document("a"), Document("b")]).write(tmp_path / "out.jsonl")
+    assert [document.id for document in Corpus.read(tmp_path / "out.jsonl")] == ["1", "2"]
+
+
 @pytest.mark.parametrize("rule", ["lenient", "strict"])
 @pytest.mark.parametrize("scheme", SCHEMES)
 @settings(PROFILE)

@@ -115,6 +115,7 @@ def test_predictions_carry_probabilities_and_exact_offsets(trained: Recognizer) 
     assert [(text[e.start : e.end], e.label) for e in found] == [("Ann", "PER"), ("Paris", "LOC")]
     least = 0.25 if kind_of(trained.recipe.method) == "bi-encoder" else 0.5  # of three types and none, the likeliest
     assert all(e.score is not None and least < e.score <= 1 for e in found)
+    assert not any(e.by_people for e in found)
 
 
 def test_a_saved_model_comes_back_the_same(trained: Recognizer, tmp_path: Path) -> None:

