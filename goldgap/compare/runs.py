@@ -121,7 +121,7 @@ class Run:
         try:
             return cls(**json.loads(read_text(path)))
         except (ValueError, TypeError):
-            what = "not a run that compare kept, or a damaged one, which can be removed: the next comparison trains it again"
+            what = "not a run that compare kept, or a damaged one, which once removed is trained again by the next"
             raise IntegrityError(what, path=path) from None
 
 
