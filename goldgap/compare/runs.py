@@ -121,7 +121,7 @@ class Run:
         try:
             return cls(**json.loads(read_text(path)))
         except (ValueError, TypeError):
-            what = "not a run that compare kept, or a damaged one, which once removed is trained again by the next"
+            what = "not a run that compare kept, or a damaged one, which is trained again once it is removed"
             raise IntegrityError(what, path=path) from None
 
 
