@@ -61,9 +61,15 @@ class Variant(NamedTuple):
 
 
 def variants(one: Contender, grid: Mapping[str, Sequence[str]]) -> list[Variant]:
-    """Every choice of the settings that this contender has; settings and values that it does not take are left out."""
+    """Every choice of the settings that this contender has; settings and values that it does not take are left out.
+
+    A grid varies a method and makes no other of it: one of a single step stays that.
+    """
     own: dict[str, Sequence[str]] = {}
+    steps = one.recipe(0).two_step
     for key, values in grid.items():
+        if key.startswith("two_step.") and not (steps.explore or steps.none):
+            continue
         if taken := [value for value in values if _takes(one, f"{key}={value}")]:
             own[key] = taken
     chosen = []

@@ -263,6 +263,14 @@ def test_grids_are_every_choice_of_all_settings() -> None:
     assert [v.settings for v in variants(contender("span"), {})] == [""]
 
 
+def test_a_grid_does_not_make_two_steps_of_one() -> None:
+    grid = {"two_step.explore": ["1", "2"], "two_step.none": ["0.1"], "train.epochs": ["3"]}
+    assert [v.settings for v in variants(contender("crf"), grid)] == ["train.epochs=3"]
+    assert [v.settings for v in variants(contender("two-step"), grid)] == [
+        f"two_step.explore={n} two_step.none=0.1 train.epochs=3" for n in (1, 2)
+    ]
+
+
 def test_of_a_grid_every_method_tries_the_values_that_it_takes() -> None:
     grid = {"policy.ratio": ["1.5", "0.1"]}  # top-neg takes a share
     assert [v.settings for v in variants(contender("uniform"), grid)] == ["policy.ratio=1.5", "policy.ratio=0.1"]
