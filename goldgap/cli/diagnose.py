@@ -21,7 +21,18 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 Input = Annotated[Path, typer.Argument(metavar="CORPUS", help="Documents with entities.")]
 Masked = Annotated[Path, typer.Argument(metavar="CORPUS", help="Documents that goldgap mask took annotations from.")]
 Kept = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Runs that compare kept: DIR/runs/*.json.")]
-Picture = Annotated[Path | None, typer.Option("--output", "-o", help="Write the picture here, as SVG.")]
+
+
+def _svg(path: Path | None) -> Path | None:
+    """The name of a picture, refused before any work where it promises another kind of it."""
+    from goldgap.core.errors import ConfigError
+
+    if path is not None and path.suffix.lower() not in (".svg", ""):
+        raise ConfigError(f"--output {path}: pictures are SVG; name it {path.with_suffix('.svg').name}")
+    return path
+
+
+Picture = Annotated[Path | None, typer.Option("--output", "-o", callback=_svg, help="Write the picture here, as SVG.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 Ratio = Annotated[float, typer.Option(min=0, help="Spans drawn for each word of a sentence.")]
 Width = Annotated[int, typer.Option(min=0, help="Words of the widest span that is drawn; 0: any.")]

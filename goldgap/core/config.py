@@ -66,12 +66,12 @@ def _sentences(kind: type[Settings], error: ValidationError) -> list[str]:
 
 def _sentence(kind: type[Settings], place: tuple[int | str, ...], what: str, message: str, found: object) -> str:
     if what == "extra_forbidden":
-        group = _group(kind, place[:-1])
-        return unknown_name(
-            "setting",
-            ".".join(map(str, place)),
-            [".".join([*map(str, place[:-1]), name]) for name in group.model_fields],
+        group, above = _group(kind, place[:-1]), ".".join(map(str, place[:-1]))
+        names = [f"{above}.{name}" if above else name for name in group.model_fields]
+        hint = (
+            f"; what a variant has of its own stands under [{above}.settings]" if f"{above}.settings" in names else ""
         )
+        return unknown_name("setting", ".".join(map(str, place)), names) + hint
     # Where a value may be of several kinds, pydantic adds theirs, as in constrained-float and literal['auto'].
     key = ".".join(part for part in map(str, place) if not re.search(r"[-\[]", part))
     if what == "missing":

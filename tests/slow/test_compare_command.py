@@ -264,6 +264,13 @@ def test_diagnoses_of_data_and_runs(run: Run, files: Path, tiny_encoder: Path) -
         assert values["table"], call
 
 
+def test_pictures_of_another_kind_are_refused(run: Run, files: Path) -> None:
+    done = run("diagnose", "sparsity", "train.jsonl", "-o", "sparsity.png")
+    assert done.status == 2
+    assert "sparsity.svg" in done.err
+    assert not Path("sparsity.png").exists()
+
+
 def test_diagnoses_of_a_record(run: Run, files: Path, tiny_encoder: Path) -> None:
     data = ("--train", "train.jsonl", "--dev", "dev.jsonl", "--encoder", tiny_encoder)
     for method in ("span", "nrces"):

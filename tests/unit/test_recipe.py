@@ -120,6 +120,13 @@ def test_a_method_that_is_misspelt_is_told_with_the_nearest(method: str) -> None
         recipe_for(f"{method}x")
 
 
+def test_a_setting_of_a_variant_that_stands_beside_its_name_is_told_its_place() -> None:
+    with pytest.raises(ConfigError, match=r"no setting 'policy.ratio'.*under \[policy\.settings\]"):
+        recipe_for("uniform", {"policy": {"ratio": 0.1}})
+    with pytest.raises(ConfigError, match=r"no setting 'train.epoch'; did you mean 'train.epochs'\?(?!.*settings\])"):
+        recipe_for("uniform", {"train": {"epoch": 1}})
+
+
 @pytest.mark.parametrize("method", [5, None, ["uniform"]])
 def test_a_method_that_is_no_name_is_told_as_well(method: Any) -> None:
     with pytest.raises(ConfigError, match="there is no method"):
