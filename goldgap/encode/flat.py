@@ -43,6 +43,7 @@ class FlatConfig:
     lowercase              whether words that differ in case alone share a vector
     fold                   whether entries are found in any case
     freeze                 vectors of words and entries stay as they are, those that started at random too
+    freeze_entries         those of entries alone do
     """
 
     words: int = 2
@@ -61,6 +62,7 @@ class FlatConfig:
     shapes: bool = True
     fold: bool = False
     freeze: bool = False
+    freeze_entries: bool = False
 
     @classmethod
     def read(cls, folder: Path) -> FlatConfig:
@@ -84,7 +86,7 @@ class FlatEncoder(nn.Module):
         self.words = nn.Embedding(config.words, config.size, padding_idx=0)
         # Apart, as an optimiser would go through all of them at every step, and decay would shrink them.
         self.register_buffer("unseen", torch.zeros(config.unseen, config.size) if config.unseen else None)
-        self.entries = entry_embedding(len(lexicon), config.entry_size, freeze=config.freeze)
+        self.entries = entry_embedding(len(lexicon), config.entry_size, freeze=config.freeze or config.freeze_entries)
         self.from_words = nn.Linear(config.size, config.hidden)
         self.from_entries = nn.Linear(config.entry_size, config.hidden)
         self.positions = RelativePositions(config.hidden)
@@ -241,10 +243,12 @@ def new_flat(
     min_count      words seen less often are unknown, unless they have a vector; with 1, nothing trains the unknown word
     vectors        given words, which are all known whether the corpus has them or not, and their vectors (word, size)
     entry_vectors   the same for the lexicon: of these only entries count
+
+    Given vectors are made as long as learned ones begin: attention without a norm before it drowns in longer ones.
     """
     # Words and their vectors are those that a BiLSTM would have.
     like = BiLSTMConfig(size=config.size, hidden=1, lowercase=config.lowercase, shapes=False, freeze=config.freeze)
-    given, tokenizer = new_bilstm(sentences, like, min_count=min_count, vectors=vectors)
+    given, tokenizer = new_bilstm(sentences, like, min_count=min_count, vectors=vectors and _of_length_one(*vectors))
     size = {name: getattr(given.config, name) for name in ("words", "unseen", "size")}
     entry_size = config.entry_size if entry_vectors is None else entry_vectors[1].shape[1]
     encoder = FlatEncoder(lexicon, replace(config, **size, entry_size=entry_size, fold=lexicon.fold))
@@ -252,5 +256,9 @@ def new_flat(
     if encoder.unseen is not None and given.unseen is not None:
         encoder.unseen.copy_(given.unseen)
     if entry_vectors is not None:
-        give_vectors(encoder.entries, lexicon, *entry_vectors)
+        give_vectors(encoder.entries, lexicon, *_of_length_one(*entry_vectors))
     return encoder, tokenizer
+
+
+def _of_length_one(words: list[str], table: Tensor) -> tuple[list[str], Tensor]:
+    return words, nn.functional.normalize(table, dim=1)

@@ -69,7 +69,7 @@ def suspects(
     groups: dict[tuple[str, str], list[Place]] = {}
     least = numbered(thresholds, model.labels)
     for document, found in candidates(model, documents, notes, joint=joint, rank_by=rank_by):
-        for item in decode(_still_open(document, found, knowledge), how, min_prob=min_prob, thresholds=least):
+        for item in decode(still_open(document, found, knowledge), how, min_prob=min_prob, thresholds=least):
             surface = document.text[item.start : item.end]
             groups.setdefault((surface, model.labels.types[item.label - 1]), []).append(_place(document, item))
     ranked = []
@@ -84,7 +84,7 @@ def suspects(
     return sorted(ranked, key=rank)
 
 
-def _still_open(document: Document, found: list[Candidate], knowledge: Knowledge) -> Iterator[Candidate]:
+def still_open(document: Document, found: list[Candidate], knowledge: Knowledge) -> Iterator[Candidate]:
     """The candidates whose type is neither annotated nor ruled out there."""
     if not found:
         return

@@ -64,7 +64,7 @@ def _is_unspaced(corpus: Corpus) -> bool:
 
 
 def new_flat_for(recipe: Recipe, corpus: Corpus) -> tuple[FlatEncoder, Any]:
-    """A fresh FLAT and its tokenizer."""
+    """A fresh FLAT and its tokenizer; given vectors of the lexicon stay as they are."""
     own = recipe.encoder
     lexicon, entry_vectors = lexicon_for(recipe, corpus)
     sentences = ([document.text[a:b] for a, b in words_of(document)] for document in corpus)
@@ -76,6 +76,7 @@ def new_flat_for(recipe: Recipe, corpus: Corpus) -> tuple[FlatEncoder, Any]:
         lowercase=own.lowercase,
         shapes=own.shapes,
         freeze=own.freeze,
+        freeze_entries=entry_vectors is not None,
     )
     vectors = read_vectors(Path(own.vectors)) if own.vectors else None
     return new_flat(sentences, lexicon, config, min_count=own.min_count, vectors=vectors, entry_vectors=entry_vectors)

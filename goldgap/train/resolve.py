@@ -10,15 +10,15 @@ from goldgap.train.describe import described
 from goldgap.train.recipe import AUTO, Recipe, ratio_is_open
 from goldgap.train.split import Split
 
-RATIO, RATIO_ALONE = 0.2, 1.5
-"""What a policy's `ratio = auto` is: beside known negatives, and where it alone says what is not an entity."""
+RATIO, RATIO_ALONE, RATIO_OF_WORDS = 0.2, 1.5, 0.5
+"""What a policy's `ratio = auto` is: beside known negatives, and where it alone says what is not an entity: of spans, of
+which a text has many more than words, and of the words of a tagger."""
 
 
 def resolved(recipe: Recipe, parts: Split) -> Recipe:
     """The recipe with nothing left open; wrong names are told here, not behind the first epoch."""
-    decode = recipe.decode
+    decode, is_tagger = recipe.decode, recipe.model.kind == "tagger"
     if decode.how == AUTO:
-        is_tagger = recipe.model.kind == "tagger"
         nested = recipe.model.several or not (is_tagger or is_flat(parts.train))
         decode = decode.model_copy(update={"how": "none" if nested else "greedy"})
     policy = recipe.policy
@@ -29,7 +29,8 @@ def resolved(recipe: Recipe, parts: Split) -> Recipe:
             "documents with --complete, phrases to goldgap annotate --phrases, or use the method uniform"
         )
     if ratio_is_open(policy):
-        ratio = RATIO if told else RATIO_ALONE
+        alone = RATIO_OF_WORDS if is_tagger else RATIO_ALONE
+        ratio = RATIO if told else alone
         policy = policy.model_copy(update={"settings": {**policy.settings, "ratio": ratio}})
     types = recipe.types
     if recipe.model.kind == "bi-encoder":

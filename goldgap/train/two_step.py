@@ -15,13 +15,16 @@ from goldgap.core.errors import ConfigError
 from goldgap.core.files import commit_directory, read_text, verify_directory
 from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
+from goldgap.decode import decode
 from goldgap.models.model import Model
-from goldgap.models.predict import predict
+from goldgap.models.predict import candidates, numbered
+from goldgap.models.states import Knowledge
+from goldgap.models.suspects import still_open
 from goldgap.models.tagger import Tagger
 from goldgap.models.tagset import TagSet
 from goldgap.train.checkpoint import claim_work, run_identity
 from goldgap.train.checks import check
-from goldgap.train.data import Hints, prepare
+from goldgap.train.data import Hints, is_flat, prepare
 from goldgap.train.doubts import Doubt, doubtful, doubts
 from goldgap.train.left_out import listed
 from goldgap.train.loop import Observer, Seen, Trained, train
@@ -161,11 +164,17 @@ def exploratory(recipe: Recipe) -> Recipe:
 
 
 def _sure(model: Model, recipe: Recipe, corpus: Corpus, least: float) -> Iterator[Sure]:
-    """What the model finds beside the annotations with at least this probability."""
+    """What the model finds with at least this probability where nothing is annotated, nor known not to be an entity."""
     if least == 1:
         return
-    decoding = recipe.decode.model_dump() | {"min_prob": least}
-    for number, (known, found) in enumerate(zip(corpus, predict(model, corpus, **decoding), strict=True)):
-        for one in found.entities:
-            if not any(other.start < one.end and one.start < other.end for other in known.entities):
-                yield Sure(number, one.start, one.end, one.label, one.score or 0.0)
+    settings, options = recipe.model, recipe.decode
+    knowledge = Knowledge(
+        model.labels, settings.max_width, is_flat(corpus), recipe.train.certain_negatives, settings.several
+    )
+    how = "greedy" if knowledge.flat else options.how  # a flat corpus stays flat
+    thresholds = numbered(options.thresholds, model.labels)
+    found = candidates(model, corpus, joint=options.joint, rank_by=options.rank_by)
+    for number, (document, items) in enumerate(found):
+        for one in decode(still_open(document, items, knowledge), how, min_prob=least, thresholds=thresholds):
+            if not any(other.start < one.end and one.start < other.end for other in document.entities):
+                yield Sure(number, one.start, one.end, model.labels.types[one.label - 1], one.score)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from goldgap import Corpus, Document, Entity, Recognizer
+from goldgap import Corpus, Document, Entity, Recognizer, Rejected
 from goldgap.compare.detection import (
     SHARES,
     Value,
@@ -188,19 +188,29 @@ def test_a_first_step_of_another_method_finds_what_it_calls_entities(tiny_encode
     assert all(one["added"] is None for one in model.left_out)
 
 
-@pytest.mark.parametrize("method", ["span", "two-step"])
-def test_what_the_first_step_is_sure_of_is_trained_on_as_an_entity(
-    method: str, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given: list[Hints] = []
+@pytest.fixture
+def given(monkeypatch: pytest.MonkeyPatch) -> list[Hints]:
+    """The hints of every training, in order."""
+    seen: list[Hints] = []
 
     def spy(*arguments: Any, hints: Hints = NO_HINTS, **options: Any) -> Any:
-        given.append(hints)
+        seen.append(hints)
         return train(*arguments, hints=hints, **options)
 
     monkeypatch.setattr(two_step, "train", spy)
+    return seen
+
+
+def sure(encoder: Path, method: str) -> Recipe:
     steps = {"explore": 12, "share": "auto", "method": "uniform" if method == "span" else "", "sure": 0.5}
-    model = Recognizer.train(many(), corpus(), recipe=recipe(tiny_encoder, method, two_step=steps))
+    return recipe(encoder, method, two_step=steps)
+
+
+@pytest.mark.parametrize("method", ["span", "two-step"])
+def test_what_the_first_step_is_sure_of_is_trained_on_as_an_entity(
+    method: str, tiny_encoder: Path, given: list[Hints]
+) -> None:
+    model = Recognizer.train(many(), corpus(), recipe=sure(tiny_encoder, method))
     exploring, learning = given
     assert exploring is NO_HINTS
     (ann,) = learning.added[0]
@@ -209,6 +219,16 @@ def test_what_the_first_step_is_sure_of_is_trained_on_as_an_entity(
     for number, entities in learning.added.items():
         for one in entities:
             assert not any(e.start < one.end and one.start < e.end for e in many()[number].entities)
+
+
+@pytest.mark.parametrize("method", ["span", "two-step"])
+@pytest.mark.parametrize("known", [{"complete": True}, {"rejected": (Rejected(0, 3),)}])
+def test_what_is_known_not_to_be_an_entity_is_never_added(
+    known: dict[str, Any], method: str, tiny_encoder: Path, given: list[Hints]
+) -> None:
+    first, *others = many()
+    Recognizer.train(Corpus([first.replace(**known), *others]), corpus(), recipe=sure(tiny_encoder, method))
+    assert not any(one.start == 0 for one in given[1].added.get(0, ()))
 
 
 @pytest.mark.parametrize(

@@ -420,6 +420,9 @@ def test_frozen_entries_get_no_gradient(tiny_encoder: Path, freeze: bool) -> Non
     flattened, _ = new_flat([WORDS], lexicon, FlatConfig(freeze=freeze))
     frozen = [attending.attention.entries, adapting.attention.entries, flattened.entries, flattened.words]
     assert [embedding.weight.requires_grad for embedding in frozen] == [not freeze] * 4
+    learned, _ = new_flat([WORDS], lexicon, FlatConfig(freeze_entries=freeze))
+    assert learned.words.weight.requires_grad
+    assert learned.entries.weight.requires_grad is not freeze
 
 
 def test_given_vectors_set_sizes_and_entries(tiny_encoder: Path) -> None:
@@ -431,15 +434,17 @@ def test_given_vectors_set_sizes_and_entries(tiny_encoder: Path) -> None:
     flattened, tokenizer = new_flat(
         [["Ann"]], lexicon, FlatConfig(), entry_vectors=vectors, vectors=vectors, min_count=1
     )
+    of_length_one = vectors[1][:2] / vectors[1][:2].norm(dim=1, keepdim=True)
     for embedding in (attending.attention.entries, adapting.attention.entries, flattened.entries):
-        assert torch.equal(embedding.weight[2:], vectors[1][:2])
+        expected = of_length_one if embedding is flattened.entries else vectors[1][:2]
+        assert torch.allclose(embedding.weight[2:], expected)
         assert not embedding.weight[0].any()
     assert (attending.config.size, adapting.config.size, flattened.config.entry_size) == (7, 7, 7)
     assert attending.config.fold
     assert adapting.config.fold
     assert flattened.config.fold
     ids = torch.tensor([tokenizer.convert_tokens_to_ids(["长江", "ann"])])
-    assert torch.equal(look_up(flattened.words, flattened.unseen, ids)[0], vectors[1][:2])
+    assert torch.allclose(look_up(flattened.words, flattened.unseen, ids)[0], of_length_one)
 
 
 # The adapter

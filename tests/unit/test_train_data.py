@@ -328,6 +328,12 @@ def test_few_are_drawn_beside_known_negatives_and_many_without(document: Documen
     assert resolved(given, parts).policy.settings == {"ratio": 0.7}
 
 
+def test_a_tagger_draws_some_of_its_words_not_all() -> None:
+    tagger = recipe_for("crf", {"policy": {"name": "uniform", "settings": {"ratio": "auto"}}})
+    for document, ratio in ((SOME, 0.5), (SOME.replace(complete=True), 0.2)):
+        assert resolved(tagger, Split(Corpus([document, NONE]), None, "none")).policy.settings == {"ratio": ratio}
+
+
 def test_only_the_number_of_draws_can_be_left_to_the_data() -> None:
     for name, setting in (("top-neg", "ratio"), ("weighted", "mu")):
         with pytest.raises(ConfigError, match=setting):
