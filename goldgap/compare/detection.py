@@ -13,9 +13,10 @@ from goldgap.core.notes import Notes
 from goldgap.report.diagnosis import Diagnosis
 from goldgap.report.svg import Series
 from goldgap.train.data import TrainingSet, prepare
-from goldgap.train.doubts import doubts
+from goldgap.train.doubts import doubts, statistic_for
 from goldgap.train.loop import Seen, train
-from goldgap.train.recipe import Recipe, TwoStepSettings
+from goldgap.train.recipe import Recipe
+from goldgap.train.two_step import exploratory
 
 SHARES = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2)
 """Of what is not annotated, picked as doubtful."""
@@ -33,11 +34,12 @@ Explored = list[list[Value]]
 
 
 def explored(recipe: Recipe, corpus: Corpus, epochs: int) -> Explored:
-    """Train on a masked corpus and look at what is not annotated behind each epoch."""
+    """Train on a masked corpus as the first of two steps does, and look at what is not annotated behind each epoch."""
     if not any(document.dropped for document in corpus):
         raise InputError("nothing is masked in this corpus: make one with goldgap mask")
-    options = recipe.train.model_copy(update={"epochs": epochs, "evaluations": 1, "patience": 0})
-    first = recipe.model_copy(update={"select_on": "none", "train": options, "two_step": TwoStepSettings()})
+    once = recipe.train.model_copy(update={"evaluations": 1})
+    steps = recipe.two_step.model_copy(update={"explore": epochs})
+    first = exploratory(recipe.model_copy(update={"train": once, "two_step": steps}))
     data: list[TrainingSet] = []
     found: Explored = []
 
@@ -46,7 +48,7 @@ def explored(recipe: Recipe, corpus: Corpus, epochs: int) -> Explored:
             return
         if not data:
             data.append(prepare(seen.model, corpus, seen.recipe, Notes()))
-        values = doubts(seen.model, data[0], recipe.two_step.statistic)
+        values = doubts(seen.model, data[0], statistic_for(recipe.two_step))
         found.append([Value(one.value, _is_masked(data[0], one.example, one.cell)) for one in values])
 
     train(first, corpus, None, observe=look)

@@ -63,7 +63,7 @@ BY_MODEL = {
     ),
 }
 TWO_STEP = ("train/doubts.py", "train/none_spans.py", "train/two_step.py")
-_LOOKS_UP = ("distant/finder.py", "encode/lexicon.py", "encode/vectors.py", "train/hosts.py")
+_LOOKS_UP = ("distant/dictionary.py", "distant/finder.py", "encode/lexicon.py", "encode/vectors.py", "train/hosts.py")
 LEXICON: dict[str, tuple[str, ...]] = {
     "no": (),
     "attention": (*_LOOKS_UP, "encode/bilstm.py", "encode/word_attention.py"),

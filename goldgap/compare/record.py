@@ -19,6 +19,7 @@ from goldgap.encode.windows import owned
 from goldgap.models.model import Model
 from goldgap.models.predict import BATCH_SIZE
 from goldgap.models.scores import SpanScores
+from goldgap.models.tagger import Tagger
 from goldgap.train.loop import Seen
 from goldgap.train.select import score
 
@@ -110,8 +111,12 @@ def entity_probabilities(model: Model, corpus: Corpus) -> list[float]:
         scores = model(batch)
         widths = scores.valid.shape[1] // max(batch.first.shape[1], 1)
         for row, example in enumerate(batch.examples):
-            found = _of_words if scores.chain is not None else _of_spans
-            for number, value in found(scores, row, example, places[example.document], widths, several=model.several):
+            where = places[example.document]
+            if isinstance(model, Tagger):
+                found = _of_words(scores, row, example, where, [0, *model.tagset.of_none()])
+            else:
+                found = _of_spans(scores, row, example, where, widths, several=model.several)
+            for number, value in found:
                 values[example.document][number] = value
     model.train(was_training)
     return [value for row in values for value in row]
@@ -132,17 +137,18 @@ def _of_spans(
 
 
 def _of_words(
-    scores: SpanScores, row: int, example: Example, places: Places, widths: int, *, several: bool
+    scores: SpanScores, row: int, example: Example, places: Places, outside: list[int]
 ) -> Iterator[tuple[int, float]]:
-    """The same of a tagger."""
+    """The same of a tagger, some of whose tags are of no entity."""
     assert scores.chain is not None
     emissions, count = scores.logits[row : row + 1].double(), torch.tensor([len(example.words)])
     total = scores.chain.log_sum(emissions, count)
     for number, word, width in _own(example, places, len(example.words)):
         allowed = torch.ones(emissions.shape, dtype=torch.bool)
-        allowed[:, word : word + width, 1:] = False
-        outside = scores.chain.log_sum(emissions, count, allowed) - total
-        yield number, -math.expm1(min(float(outside), 0.0))
+        allowed[:, word : word + width] = False
+        allowed[:, word : word + width, outside] = True
+        nothing = scores.chain.log_sum(emissions, count, allowed) - total
+        yield number, -math.expm1(min(float(nothing), 0.0))
 
 
 def _own(example: Example, places: Places, widths: int) -> Iterator[tuple[int, int, int]]:

@@ -91,7 +91,7 @@ def utf8_problem(data: bytes, path: Path, *, offset: int = 0, line: int = 1) -> 
         at = error.start
         return InputError(
             f"byte {offset + at} (0x{data[at]:02x}) is not UTF-8; if the file is in another encoding, convert it: "
-            "iconv -f LATIN1 -t UTF-8",
+            "iconv -f LATIN1 -t UTF-8 (with its encoding for LATIN1; Chinese files are often in GBK)",
             path=path,
             line=line + _line_ends(data[:at]),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -18,14 +17,17 @@ from goldgap.core.errors import ConfigError, InputError
 from goldgap.core.notes import Notes
 from goldgap.corpus.lines import iterate_lines
 from goldgap.corpus.words import CJK, words_of
+from goldgap.distant.dictionary import Dictionary
 from goldgap.distant.finder import Finder, Hits, Positions, Text
 from goldgap.encode.batch import Example
+from goldgap.encode.packaged import jieba_list
 
 LEXICON = "lexicon.txt"
 MOST = 5
 """Entries that stand for one word at most, as in LEBERT."""
 _ONE_CHARACTER = re.compile(f"[{CJK}]")
-_WITH_COUNT = re.compile(r" \d+(?: [a-z]+)?$")
+_COUNT = re.compile(r"[ \t]+\d+(?:[ \t]+[A-Za-z]+)?$")
+_NEARLY_ALL = 0.9
 _TOGETHER = 1 << 10
 """Documents that are looked through together."""
 
@@ -116,13 +118,14 @@ def _unpieced(document: Document) -> Example:
 
 
 def read_lexicon(path: Path) -> list[str]:
-    """The words of a file, one a line, without the white space around them.
+    """The words of a file, one a line, or the surfaces of a dictionary: a folder, or lines of type, tab, surface.
 
-    Also the surfaces of a dictionary (type, tab, surface) and the words of jieba's lists, where a number
-    stands behind every one.
+    Where nearly all words have a number behind them, as in jieba's lists, it is no part of the word.
     """
-    lines = [line for line in iterate_lines(path, Notes()) if line.strip()]
-    counted = all(_WITH_COUNT.search(line.strip()) for line in lines)  # Boeing 747 is a word among other words
+    if path.is_dir():
+        return [entry.surface for entry in Dictionary.read(path)]
+    lines = [line.strip() for line in iterate_lines(path, Notes()) if line.strip()]
+    counted = sum(_COUNT.search(line) is not None for line in lines) > _NEARLY_ALL * len(lines)
     words = [word for line in lines if (word := _entry(line, counted=counted))]
     if not words:
         raise InputError("no word in this lexicon, expected one a line; is the file whole?", path=path)
@@ -131,27 +134,26 @@ def read_lexicon(path: Path) -> list[str]:
 
 def _entry(line: str, *, counted: bool) -> str:
     """
-    >>> [_entry(line, counted=False) for line in ("Boeing 747", "LOC\\tNew York\\texact", "上海\\t28580")]
-    ['Boeing 747', 'New York', '上海']
-    >>> [_entry(line, counted=True) for line in ("上海 28580 ns", "上海 28580")]
-    ['上海', '上海']
+    >>> [_entry(line, counted=False) for line in ("Boeing 747", "LOC\\tNew York\\texact", "FILM\\t1984")]
+    ['Boeing 747', 'New York', '1984']
+    >>> [_entry(line, counted=True) for line in ("上海 28580 ns", "上海\\t28580", "大桥")]
+    ['上海', '上海', '大桥']
     """
+    if counted:
+        return _COUNT.sub("", line)
     first, tab, rest = line.partition("\t")
-    second = rest.split("\t")[0].strip()
-    if tab and not second.isdecimal():
-        return second
-    return _WITH_COUNT.sub("", first.strip()) if counted else first.strip()
+    return rest.split("\t")[0].strip() if tab else first
 
 
 def jieba_words() -> list[str]:
     """The words that the package jieba brings along; the package itself is not run."""
-    package = importlib.util.find_spec("jieba")
-    if package is None or package.origin is None:
+    path = jieba_list()
+    if path is None:
         raise ConfigError(
             "the words of jieba are asked for, but it is not installed; install it (pip install jieba), or name a file "
             "with one word a line with lexicon.file=FILE"
         )
-    return read_lexicon(Path(package.origin).parent / "dict.txt")
+    return read_lexicon(path)
 
 
 def lattice(examples: Sequence[Example], lexicon: Lexicon, most: int = MOST) -> Tensor:

@@ -34,6 +34,8 @@ def check(recipe: Recipe) -> None:
         raise ConfigError(f"two_step.method: {unknown_name('method', recipe.two_step.method, METHODS)}")
     if recipe.two_step.none and not is_tagger:
         raise ConfigError("two_step.none: only a tagger has tags for them; set it to 0")
+    if recipe.two_step.none and recipe.loss.name == "nrces":
+        raise ConfigError("two_step.none with loss = nrces: its loss of negatives would never see them; set it to 0")
     if recipe.two_step.statistic == "marginal" and not is_tagger:
         raise ConfigError("two_step.statistic = marginal: only a tagger has them; use o-value or o-margin")
     own = METHODS[recipe.method].encoder if recipe.method in METHODS else None
@@ -83,6 +85,8 @@ def cautions(recipe: Recipe) -> list[str]:
             "nrces fades the loss of negatives, of which weighted keeps few already: expect low precision; "
             "set loss.w to 10 or more"
         )
+    if recipe.two_step.none and policy == "weighted":
+        found.append("weighted takes what looks like NONE for an entity, and draws it seldom: use uniform")
     if loss == "gce" and policy == "weighted":
         found.append("weighted draws by the model's probabilities, which gce leaves too low: use uniform")
     return found + [f"{name} changes nothing: {why}" for name, why in unread(recipe).items() if _was_set(recipe, name)]

@@ -13,6 +13,7 @@ from goldgap.models.model import Model
 from goldgap.models.predict import scored_examples
 from goldgap.models.scores import SpanScores
 from goldgap.train.data import TrainingSet
+from goldgap.train.recipe import AUTO, TwoStepSettings
 
 
 class Doubt(NamedTuple):
@@ -41,6 +42,11 @@ def doubts(model: Model, data: TrainingSet, statistic: str) -> list[Doubt]:
             pairs = zip(cells.tolist(), own[cells].tolist(), strict=True)
             found[index] = [Doubt(index, cell, widths, value) for cell, value in pairs]
     return [one for own in found for one in own]
+
+
+def statistic_for(settings: TwoStepSettings) -> str:
+    """What says how doubtful a cell is: with auto, whether it is called an entity."""
+    return "o-margin" if settings.share == AUTO else settings.statistic
 
 
 def statistic_of(scores: SpanScores, words: Tensor, statistic: str) -> Tensor:

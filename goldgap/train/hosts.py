@@ -27,6 +27,8 @@ def lexicon_for(recipe: Recipe, corpus: Corpus) -> tuple[Lexicon, Vectors | None
     options = recipe.lexicon
     vectors = read_vectors(Path(options.vectors)) if options.vectors else None
     words = read_lexicon(Path(options.file)) if options.file else _general_words(corpus)
+    if options.file and options.jieba:
+        words += jieba_words()
     if vectors is None:
         made, why = occurring(Lexicon(words, fold=True), corpus.documents), "stands in the training files"
     else:

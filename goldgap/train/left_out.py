@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Literal, NamedTuple
 
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Entity
-from goldgap.corpus.words import words_of
+from goldgap.corpus.words import CJK, words_of
 from goldgap.models.model import Model
 from goldgap.models.tagger import Tagger
 from goldgap.train.doubts import Doubt
 
+_UNSPACED = re.compile(f"[{CJK}]")
 Kind = Literal["annotated elsewhere", "near an annotation", "other"]
 
 
@@ -38,7 +40,7 @@ def listed(
 ) -> list[Suspicious]:
     """What was left out, in the order of kinds and values."""
     surfaces = {document.surface(entity) for document in corpus for entity in document.entities}
-    parts = {word for surface in surfaces for word in surface.split()}
+    parts = {part for surface in surfaces for part in _parts(surface)}
     examples = model.examples(corpus.documents)
     places: dict[tuple[int, int, int], float] = {}
     for index, own in groupby(sorted(found), key=lambda one: one.example):
@@ -76,4 +78,15 @@ def _kind(document: Document, start: int, end: int, surface: str, surfaces: set[
     beside = [(a, b) for a, b in words if b <= start][-1:] + [(a, b) for a, b in words if a >= end][:1]
     reach = (min([start, *(a for a, _ in beside)]), max([end, *(b for _, b in beside)]))
     touches = any(entity.start < reach[1] and reach[0] < entity.end for entity in document.entities)
-    return "near an annotation" if touches or not parts.isdisjoint(surface.split()) else "other"
+    return "near an annotation" if touches or not parts.isdisjoint(_parts(surface)) else "other"
+
+
+def _parts(surface: str) -> Iterator[str]:
+    """Its words; of text without blanks between words, every two neighbouring characters.
+
+    >>> list(_parts("New York")), list(_parts("苹果手机")), list(_parts("我"))
+    (['New', 'York'], ['苹果', '果手', '手机'], ['我'])
+    """
+    for word in surface.split():
+        pairs = [a + b for a, b in pairwise(word)] if _UNSPACED.search(word) else []
+        yield from pairs or [word]

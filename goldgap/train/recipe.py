@@ -14,7 +14,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 from goldgap.core.config import Settings, Share, load, toml_values
 from goldgap.core.errors import ConfigError
 from goldgap.core.registry import Registry, unknown_name
-from goldgap.encode.names import ENCODERS
+from goldgap.encode.names import ENCODERS, FLAT
+from goldgap.encode.packaged import jieba_list
 from goldgap.train.checks import cautions, check
 from goldgap.train.methods import METHODS
 
@@ -128,6 +129,7 @@ class LexiconSettings(Settings):
 
     used      not at all, by attention behind the encoder (BERT+Word), or between two of its layers (LEBERT)
     file      one word a line, or a dictionary; left out: for text without blanks between words, those of jieba
+    jieba     those of jieba beside those of the file
     vectors   a file of vectors for them; left out: learned
     size      of learned vectors
     most      words of the lexicon that a word of the text looks at
@@ -137,6 +139,7 @@ class LexiconSettings(Settings):
 
     used: Literal["no", "attention", "adapter"] = "no"
     file: str = ""
+    jieba: bool = False
     vectors: str = ""
     size: int = Field(50, ge=1)
     most: int = Field(5, ge=1)
@@ -284,7 +287,10 @@ class Recipe(Settings):
             "lexicon.file": self.lexicon.file,
             "lexicon.vectors": self.lexicon.vectors,
         }
-        return {name: Path(text) for name, text in named.items() if text and Path(text).exists()}
+        found = {name: Path(text) for name, text in named.items() if text and Path(text).exists()}
+        looks_up = self.lexicon.used != "no" or self.encoder.name == FLAT
+        general = jieba_list() if looks_up and (self.lexicon.jieba or not self.lexicon.file) else None
+        return found | ({} if general is None else {"jieba": general})
 
     def cautions(self) -> list[str]:
         """What is known to go wrong with this combination of settings."""

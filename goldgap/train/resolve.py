@@ -11,8 +11,8 @@ from goldgap.train.recipe import AUTO, Recipe, ratio_is_open
 from goldgap.train.split import Split
 
 RATIO, RATIO_ALONE, RATIO_OF_WORDS = 0.2, 1.5, 0.5
-"""What a policy's `ratio = auto` is: beside known negatives, and where it alone says what is not an entity: of spans, of
-which a text has many more than words, and of the words of a tagger."""
+"""What a policy's `ratio = auto` is: beside known negatives, and where it alone says what is not an entity: for
+spans, of which a word has many, and for the words of a tagger."""
 
 
 def resolved(recipe: Recipe, parts: Split) -> Recipe:

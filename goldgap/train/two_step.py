@@ -25,12 +25,12 @@ from goldgap.models.tagset import TagSet
 from goldgap.train.checkpoint import claim_work, run_identity
 from goldgap.train.checks import check
 from goldgap.train.data import Hints, is_flat, prepare
-from goldgap.train.doubts import Doubt, doubtful, doubts
+from goldgap.train.doubts import Doubt, doubtful, doubts, statistic_for
 from goldgap.train.left_out import listed
 from goldgap.train.loop import Observer, Seen, Trained, train
 from goldgap.train.methods import METHODS
 from goldgap.train.place import LEFT_OUT
-from goldgap.train.recipe import AUTO, Recipe, TwoStepSettings, recipe_for
+from goldgap.train.recipe import Recipe, TwoStepSettings, recipe_for
 from goldgap.train.split import describe, split
 
 EXPLORE, CELLS = "explore", "cells.json"
@@ -133,8 +133,8 @@ def _explored(
     run = train(first, corpus, None, work=work, observe=watch, stopped=stopped)
     every = run.recipe.bi_encoder.model_copy(update={"drop_empty": False})  # doubtful cells are numbered among all
     data = prepare(run.model, corpus, run.recipe.model_copy(update={"bi_encoder": every}), Notes())
-    statistic = "o-margin" if settings.share == AUTO else settings.statistic
-    chosen, cells = doubtful(doubts(run.model, data, statistic), settings.share, settings.margin)
+    values = doubts(run.model, data, statistic_for(settings))
+    chosen, cells = doubtful(values, settings.share, settings.margin)
     sure = list(_sure(run.model, run.recipe, corpus, settings.sure))
     what = "words" if isinstance(run.model, Tagger) else "spans"
     told = f"{len(chosen):,} of {cells:,} unannotated {what} are left out, those that look most like entities"

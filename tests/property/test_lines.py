@@ -59,7 +59,7 @@ def whole_text(data: bytes, path: Path) -> str:
         at = error.start + (3 if data.startswith(b"\xef\xbb\xbf") else 0)
         raise InputError(
             f"byte {at} (0x{data[at]:02x}) is not UTF-8; if the file is in another encoding, convert it: "
-            "iconv -f LATIN1 -t UTF-8",
+            "iconv -f LATIN1 -t UTF-8 (with its encoding for LATIN1; Chinese files are often in GBK)",
             path=path,
             line=whole_line_number(data[:at].decode("utf-8", errors="replace")),
         ) from None

@@ -10,6 +10,10 @@ from goldgap import Corpus, Document, Entity, Recognizer
 from goldgap.compare.record import Recorder, entity_probabilities, read_record, whole_truth
 from goldgap.core.errors import CorpusError
 from goldgap.distant.mask import mask
+from goldgap.encode.batch import Batch
+from goldgap.models.scores import SpanScores
+from goldgap.models.tagger import Tagger
+from goldgap.train.build import build
 from goldgap.train.loop import Stopped
 from goldgap.train.recipe import Recipe, recipe_for
 from tests.slow.test_training import corpus, settings, settings_of
@@ -117,6 +121,23 @@ def test_a_tagger_is_asked_whether_all_words_of_a_span_are_outside(tiny_encoder:
         assert value >= entity.score - 1e-6
     outside = Document("it was at the works", (Entity(0, 6, "X"), Entity(7, 13, "X")))
     assert max(entity_probabilities(model.model, Corpus([outside]))) < 0.5
+
+
+def test_what_a_tagger_calls_none_is_no_entity(tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = settings_of("two-step", tiny_encoder)
+    model = build(recipe_for("two-step", settings, {"two_step": {"none": 0.2}}), corpus())
+    assert isinstance(model, Tagger)
+    plain, none = model.forward, model.tagset.of_none()[-1]
+
+    def sure_of_none(batch: Batch) -> SpanScores:
+        scores = plain(batch)
+        logits = scores.logits.detach().clone()
+        logits[..., none] = 60.0
+        return scores._replace(logits=logits)
+
+    monkeypatch.setattr(model, "forward", sure_of_none)
+    assert model.tagset.tags[none] == "S-NONE"
+    assert max(entity_probabilities(model, corpus())) < 1e-6
 
 
 def test_what_a_model_cannot_represent_has_no_probability(tiny_encoder: Path) -> None:

@@ -248,12 +248,22 @@ def test_a_lexicon_has_one_word_a_line(tmp_path: Path) -> None:
     assert read_lexicon(path) == ["长江", "New York", "大桥"]
 
 
-def test_a_number_is_a_count_only_where_every_word_has_one(tmp_path: Path) -> None:
+def test_a_number_is_a_count_only_where_nearly_every_word_has_one(tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
     path.write_text("上海 28580 ns\n大桥 91\n", encoding="utf-8")
     assert read_lexicon(path) == ["上海", "大桥"]
     path.write_text("Boeing 747\nApollo\nvitamin B 12\n", encoding="utf-8")
     assert read_lexicon(path) == ["Boeing 747", "Apollo", "vitamin B 12"]
+    path.write_text("卡拉OK 3 N\n大桥\n" + "上海\t28580\n" * 20, encoding="utf-8")
+    assert read_lexicon(path)[:3] == ["卡拉OK", "大桥", "上海"]
+
+
+def test_a_dictionary_is_a_lexicon_as_a_file_and_as_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "terms.tsv").write_text("FILM\t1984\nLOC\tNew York\texact\n", encoding="utf-8")
+    assert read_lexicon(tmp_path / "terms.tsv") == ["1984", "New York"]
+    (tmp_path / "terms").mkdir()
+    (tmp_path / "terms" / "LOC.txt").write_text("New York\n上海\n", encoding="utf-8")
+    assert read_lexicon(tmp_path / "terms") == ["New York", "上海"]
 
 
 @pytest.mark.parametrize(

@@ -206,6 +206,23 @@ def test_settings_that_contradict_each_other_are_refused() -> None:
         recipe_for("uniform", unlimited, {"policy": {"name": "fraction"}})
 
 
+def test_spans_called_none_need_a_loss_that_sees_them() -> None:
+    with pytest.raises(ConfigError, match=r"two_step\.none with loss = nrces"):
+        recipe_for("softmax", {"loss": {"name": "nrces"}, "two_step": {"none": 0.1}})
+
+
+def test_the_words_of_jieba_decide_a_run_that_looks_them_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    general, own = tmp_path / "dict.txt", tmp_path / "own.txt"
+    own.write_text("a word\n", encoding="utf-8")
+    monkeypatch.setattr("goldgap.train.recipe.jieba_list", lambda: general)
+    assert recipe_for("flat").files() == recipe_for("lebert").files() == {"jieba": general}
+    with_file: dict[str, Any] = {"lexicon": {"file": str(own)}}
+    assert recipe_for("flat", with_file).files() == {"lexicon.file": own}
+    with_file["lexicon"]["jieba"] = True
+    assert recipe_for("flat", with_file).files() == {"lexicon.file": own, "jieba": general}
+    assert not recipe_for("crf").files()
+
+
 # Cautions
 
 
