@@ -11,10 +11,12 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
+from goldgap.compare.identity import deciding_settings
 from goldgap.compare.runs import Run
 from goldgap.core.files import write_atomic
 from goldgap.report.svg import Series, line_chart, standalone
-from goldgap.train.recipe import recipe_for
+from goldgap.train.recipe import ratio_is_open, recipe_for
+from goldgap.train.resolve import RATIO
 
 RESULTS = Path(__file__).parent / "results"
 METHODS = ("span", "uniform", "weighted", "top-neg", "nrces", "two-step", "binder")
@@ -22,14 +24,12 @@ MASK = "wikigold-masked-"
 
 
 def as_it_comes(run: Run) -> bool:
-    """No setting of the policy, the loss or the two steps was changed; a ratio may have been left to the data."""
-    own = recipe_for(run.method).model_dump(mode="json")
-    own["policy"]["settings"].pop("ratio", None)
-    found = {**run.recipe["policy"], "settings": {**run.recipe["policy"]["settings"]}}
-    if run.method == "uniform" and found["settings"].get("ratio") == 0.2:
-        found["settings"].pop("ratio")
-    same_steps = run.method == "two-step" or run.recipe["two_step"] == own["two_step"]
-    return found == own["policy"] and run.recipe["loss"] == own["loss"] and same_steps
+    """No setting of the method was changed; a ratio may have been left to the data, which people annotated."""
+    recipe = recipe_for(run.method)
+    if ratio_is_open(recipe.policy):
+        recipe = recipe_for(run.method, {"policy": {"settings": {"ratio": RATIO}}})
+    own = deciding_settings(recipe)
+    return all(run.settings[group] == own[group] for group in ("policy", "loss", "model", "two_step", "train"))
 
 
 def main() -> None:

@@ -20,14 +20,14 @@ from goldgap.encode.device import device_named
 from goldgap.models.bi_encoder import BiEncoder
 from goldgap.models.model import Model
 from goldgap.models.predict import predict
-from goldgap.models.states import Knowledge
 from goldgap.models.suspects import Suspect, suspects
 from goldgap.report.card import card_of_further_types, model_card
 from goldgap.train.build import rebuild
 from goldgap.train.checkpoint import Metrics, contiguous
-from goldgap.train.data import is_flat
+from goldgap.train.data import is_flat, knowledge_of
 from goldgap.train.describe import texts_of
 from goldgap.train.loop import Observer, train
+from goldgap.train.methods import DEFAULT
 from goldgap.train.recipe import Recipe, TypeSettings, recipe_for
 from goldgap.train.two_step import train_in_two_steps
 
@@ -67,7 +67,7 @@ class Recognizer:
         corpus: Corpus,
         dev: Corpus | None = None,
         *,
-        method: str = "uniform",
+        method: str | None = None,
         recipe: Recipe | None = None,
         work: Path | None = None,
         observe: Observer = lambda _: None,
@@ -77,16 +77,16 @@ class Recognizer:
         """A recogniser trained on a corpus with gaps.
 
         dev        documents to choose the best epoch on; without it, a tenth of the corpus is held out
-        method     the policy and loss by name; `goldgap methods` lists them
+        method     the policy and loss by name, or the default one; `goldgap methods` lists them
         recipe     the whole recipe, in place of a method and settings
         work       folder for checkpoints; a run that was stopped goes on from the newest one in it
         settings   groups of the recipe that differ, e.g. train={"epochs": 3}, encoder={"name": "minilm"}, seed=1
         """
-        if recipe is not None and (settings or method != "uniform"):
+        if recipe is not None and (settings or method is not None):
             given = ", ".join(settings) or f"method={method!r}"
             raise ConfigError(f"a whole recipe is given, and {given} beside it: put it into the recipe")
         if recipe is None:  # whoever made one can ask it for its cautions
-            recipe = recipe_for(method, settings)
+            recipe = recipe_for(method or DEFAULT, settings)
             for caution in recipe.cautions():
                 warnings.warn(caution, stacklevel=2)
         way = train_in_two_steps if recipe.two_step.explore else train
@@ -169,10 +169,7 @@ class Recognizer:
         min_prob   least probability; None: as the model was made
         notes      gets what could not be read whole
         """
-        options = self.recipe.model
-        knowledge = Knowledge(
-            self.labels, options.max_width, is_flat(corpus), self.recipe.train.certain_negatives, options.several
-        )
+        knowledge = knowledge_of(self.recipe, self.labels, flat=is_flat(corpus))
         settings = self.recipe.decode.model_dump() | ({} if min_prob is None else {"min_prob": min_prob})
         return suspects(self.model, corpus, knowledge, notes=notes, **settings)
 

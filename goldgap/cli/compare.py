@@ -64,8 +64,8 @@ def compare(
     Example: goldgap compare --train labels.jsonl --dev dev.conll --test test.conll -o comparison
     """
     from goldgap.cli.show import err, out, show_contest
+    from goldgap.compare.contest import cautions_on, refuse_empty
     from goldgap.compare.contest import compare as contend
-    from goldgap.compare.contest import doubts, refuse_empty
     from goldgap.compare.runs import Data, Runs
     from goldgap.core.errors import ConfigError
     from goldgap.core.files import hashes_of
@@ -81,7 +81,7 @@ def compare(
         hashes_of([*(files or []), *(complete or []), dev, test]),
     )
     refuse_empty(data)
-    found = doubts(data, contest.drops)
+    found = cautions_on(data, contest.drops)
     if reading.strict:
         found.refuse_changes()
     for line in found.lines():

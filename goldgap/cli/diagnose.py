@@ -132,7 +132,7 @@ def epochs(runs: Kept, output: Picture = None, as_json: AsJson = False) -> None:
 def selection(runs: Kept, output: Picture = None, as_json: AsJson = False) -> None:
     """What it costs to choose the epoch on labels that have gaps themselves.
 
-    Example: goldgap diagnose selection experiments/results/bc5cdr-distant*.json
+    Example: goldgap diagnose selection experiments/results/bc5cdr-distant-bench_span_*.json
     """
     from goldgap.compare.diagnose import selection as look
 

@@ -44,7 +44,7 @@ def mask(
     Example: goldgap mask train.conll -o masked.jsonl --drop 0.7
     """
     from goldgap.cli.show import out, show_notes
-    from goldgap.core.files import check_target
+    from goldgap.core.files import check_target, keep_apart
     from goldgap.distant.mask import mask as drop_entities
 
     holds_dropped = output.suffix.lower() == ".jsonl"
@@ -52,6 +52,7 @@ def mask(
     check_annotated(output, corpus)
     if not holds_dropped:
         check_target(beside)
+        keep_apart(beside, corpus)
     whole = reading.read(corpus)
     masked = drop_entities(whole, drop, by=by.value, mode=mode.value, seed=seed)
     dropped = whole.entity_count - masked.entity_count

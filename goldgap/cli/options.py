@@ -66,7 +66,7 @@ CompleteFiles = Annotated[
     list[Path] | None, typer.Option(help="Training file that is completely annotated. Repeatable.")
 ]
 EncoderName = Annotated[
-    str | None, typer.Option(help="minilm, bilstm, a directory, or a name on the hub.", metavar="NAME|DIR")
+    str | None, typer.Option(help="minilm, bilstm, flat, a directory, or a name on the hub.", metavar="NAME|DIR")
 ]
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a report for the browser.")]
 Device = Annotated[str, typer.Option(help="Where the model works: cpu, cuda, cuda:1 or mps.")]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from goldgap.cli.options import CompleteFiles, EncoderName, Html, ModelOutput, Reading, TrainingFiles, with_reading
+from goldgap.train.methods import DEFAULT
 
 if TYPE_CHECKING:
     from goldgap import Corpus, Recognizer
@@ -23,7 +24,7 @@ def train(
         Path | None, typer.Option(help="Choose the best epoch on this; else a tenth of the training files is held out.")
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="What to do with the unknown, see: goldgap methods; else uniform.")
+        str | None, typer.Option(help=f"What to do with the unknown, see: goldgap methods; else {DEFAULT}.")
     ] = None,
     encoder: EncoderName = None,
     epochs: Annotated[
@@ -169,7 +170,7 @@ def _page(model: Recognizer, corpus: Corpus, output: Path, read: list[Path]) -> 
             "facts": model.facts,
             "metrics": model.metrics,
             "best_step": model.best_step,
-            "left_out": model.notes.lines(),
+            "lost": model.notes.lines(),
             "cautions": model.recipe.cautions(),
             "check": checked.to_json(),
             "files": hashes_of([*read, output]),
@@ -208,4 +209,4 @@ def _recipe(
     if method is not None and named is not None and named != method:
         raise ConfigError(f"method = {named!r}, but --method {method}: leave one of them out", path=path)
     described = read_descriptions(types) if types is not None else {}
-    return recipe_for(method or named or "uniform", from_file, described, options, parse_settings(pairs), where=path)
+    return recipe_for(method or named or DEFAULT, from_file, described, options, parse_settings(pairs), where=path)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from goldgap.compare.contender import Contender, variants
 from goldgap.compare.judge import SAMPLES, judge
 from goldgap.compare.runs import Data, Run, Runs
-from goldgap.core.errors import ConfigError, InputError
+from goldgap.core.errors import ConfigError, GoldgapError, InputError
 from goldgap.core.notes import Notes
 from goldgap.distant.mask import mask
 from goldgap.train.loop import Observer, Stopped
@@ -108,7 +108,8 @@ def compare(
         except Stopped:
             raise
         except Exception as error:  # the others go on
-            failed[number] = f"{error}" or type(error).__name__
+            named = f"{type(error).__name__}: {error}".removesuffix(": ")
+            failed[number] = str(error) if isinstance(error, GoldgapError) else named
         busy = 0
     tables = [_table(contest, condition, *_of(condition, jobs, found, failed)) for condition in conditions]
     return {
@@ -119,7 +120,7 @@ def compare(
         "types": list(data.test.labels),
         "samples": SAMPLES,
         "conditions": tables,
-        "cautions": doubts(data, contest.drops).lines(),
+        "cautions": cautions_on(data, contest.drops).lines(),
     }
 
 
@@ -155,7 +156,7 @@ def _pause(stopped: Callable[[], bool]) -> None:
     time.sleep(PAUSE)
 
 
-def doubts(data: Data, drops: Sequence[float] = ()) -> Notes:
+def cautions_on(data: Data, drops: Sequence[float] = ()) -> Notes:
     """What makes scores on the test set say less than they seem to: texts that were trained on, types that were not.
 
     drops   shares of the annotations that are masked, which leaves no document complete

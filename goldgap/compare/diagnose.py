@@ -315,7 +315,7 @@ def _by_method(runs: Sequence[Run]) -> dict[str, list[Run]]:
     for run in runs:
         groups.setdefault(run.method, []).append(run)
     for method, own in groups.items():
-        if len({json.dumps({**run.recipe, "seed": 0}, sort_keys=True) for run in own}) > 1:
+        if len({json.dumps(run.settings, sort_keys=True) for run in own}) > 1:
             raise InputError(f"runs of {method} with different settings; give those that differ in their seed alone")
     return groups
 

@@ -1,4 +1,8 @@
-"""What decides a run: its data, its recipe and the code. Two runs with one key have one result."""
+"""What decides a run: its data, its recipe and the code.
+
+Two runs with one key have one result, up to the order in which a processor adds: its kind and the number of threads
+change the last digits, and from there on a score as much as another seed does.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import ast
 import hashlib
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -15,7 +19,7 @@ from typing import Any
 from goldgap.encode.names import BILSTM, FLAT
 from goldgap.losses import losses
 from goldgap.train.methods import METHODS
-from goldgap.train.recipe import Recipe
+from goldgap.train.recipe import Recipe, recipe_for
 from goldgap.train.unread import unread
 from goldgap.unknown import policies
 
@@ -82,18 +86,19 @@ def key_of(hashes: Mapping[str, str], recipe: Recipe) -> str:
     hashes   of the documents of each part
     recipe   with nothing left open
     """
-    deciding = [hashes, _settings(recipe), code_hash(recipe)]
+    deciding = [hashes, deciding_settings(recipe), code_hash(recipe)]
     return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def _settings(recipe: Recipe) -> dict[str, Any]:
-    """The settings that this recipe's model reads; whether a default was written out makes no difference."""
+def deciding_settings(recipe: Recipe) -> dict[str, Any]:
+    """The settings that decide a result; what they are called together, or that a default was written out, does not."""
     values = recipe.model_dump(mode="json")
     for chosen, variant in (("policy", recipe.make_policy()), ("loss", recipe.make_loss())):
         values[chosen]["settings"] = asdict(variant)  # type: ignore[arg-type]
     if recipe.two_step.method:  # what it is, whatever its name
         values["two_step"]["method"] = METHODS[recipe.two_step.method].settings
-    for place in unread(recipe):
+    del values["method"]
+    for place in {*unread(recipe), "train.checkpoint_steps"}:
         group, _, name = place.partition(".")
         del values[group][name]
     return values
@@ -105,8 +110,20 @@ def code_hash(recipe: Recipe) -> str:
     chosen = [_place(Path(inspect.getfile(variant))) for variant in variants]
     chosen += ENCODERS.get(recipe.encoder.name, ("encode/transformer.py",))
     chosen += LEXICON[recipe.lexicon.used]
-    chosen += TWO_STEP if recipe.two_step.explore or recipe.two_step.none else ()
+    chosen += _of_two_steps(recipe)
     return _hash_of(tuple(sorted({*ALWAYS, *BY_MODEL[recipe.model.kind], *chosen})))
+
+
+def _of_two_steps(recipe: Recipe) -> Iterator[str]:
+    settings = recipe.two_step
+    if settings.explore or settings.none:
+        yield from TWO_STEP
+    if settings.explore and settings.method:
+        first = recipe_for(settings.method)
+        for variant in (policies.get(first.policy.name), losses.get(first.loss.name)):
+            yield _place(Path(inspect.getfile(variant)))
+    if settings.explore and settings.sure < 1:
+        yield "models/suspects.py"
 
 
 def _place(file: Path) -> str:

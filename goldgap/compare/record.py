@@ -17,7 +17,7 @@ from goldgap.corpus.words import word_spans, words_of
 from goldgap.encode.batch import Example
 from goldgap.encode.windows import owned
 from goldgap.models.model import Model
-from goldgap.models.predict import BATCH_SIZE
+from goldgap.models.predict import scored_examples
 from goldgap.models.scores import SpanScores
 from goldgap.models.tagger import Tagger
 from goldgap.train.loop import Seen
@@ -94,7 +94,6 @@ def whole_truth(corpus: Corpus) -> Corpus:
     return corpus.map(lambda document: document.replace(entities=document.entities + document.dropped, dropped=()))
 
 
-@torch.no_grad()
 def entity_probabilities(model: Model, corpus: Corpus) -> list[float]:
     """1 - p(O) of each entity of the corpus, in order; 0 for those that the model cannot represent.
 
@@ -104,11 +103,7 @@ def entity_probabilities(model: Model, corpus: Corpus) -> list[float]:
     places = [word_spans(words_of(d), [(e.start, e.end) for e in d.entities]) for d in documents]
     values = [[0.0] * len(document.entities) for document in documents]
     examples = [example for example in model.examples(documents) if places[example.document]]
-    was_training = model.training
-    model.eval()
-    for at in range(0, len(examples), BATCH_SIZE):
-        batch = model.batch(examples[at : at + BATCH_SIZE])
-        scores = model(batch)
+    for batch, scores in scored_examples(model, examples):
         widths = scores.valid.shape[1] // max(batch.first.shape[1], 1)
         for row, example in enumerate(batch.examples):
             where = places[example.document]
@@ -118,7 +113,6 @@ def entity_probabilities(model: Model, corpus: Corpus) -> list[float]:
                 found = _of_spans(scores, row, example, where, widths, several=model.several)
             for number, value in found:
                 values[example.document][number] = value
-    model.train(was_training)
     return [value for row in values for value in row]
 
 

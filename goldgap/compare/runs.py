@@ -10,8 +10,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from goldgap.compare.identity import code_hash, key_of
+from goldgap.compare.identity import code_hash, deciding_settings, key_of
 from goldgap.compare.record import Recorder
+from goldgap.core.config import load
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Entity
 from goldgap.core.errors import IntegrityError
@@ -96,6 +97,13 @@ class Run:
     metrics: list[dict[str, Any]]
     predictions: list[Found]
     history: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Those that decided it, but for the seed."""
+        values = deciding_settings(load(Recipe, self.recipe))
+        del values["seed"]
+        return values
 
     @property
     def dev_f1(self) -> float:

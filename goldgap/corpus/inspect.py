@@ -26,7 +26,7 @@ def inspect(corpus: Corpus, others: Sequence[tuple[str, Corpus]] = ()) -> Check:
         Finding.of(
             f"entities of more than {WIDE} words",
             wide,
-            "a span model with its usual width never finds them; raise max_width or check them",
+            "a span model never finds them: check them, or train with --set model.max_width=N (train.overlap as well)",
         ),
         _edges(corpus),
         _nested(corpus),

@@ -53,7 +53,7 @@ def evaluation_page(values: Values) -> str:
 def training_page(values: Values) -> str:
     """The page of a training.
 
-    values   `model` (its name), `recipe`, `labels`, `facts`, `metrics`, `best_step`, `left_out` (lines), `cautions`,
+    values   `model` (its name), `recipe`, `labels`, `facts`, `metrics`, `best_step`, `lost` (lines), `cautions`,
              `check` (`Check.to_json()` of the training documents) and `files` (sha256 by name)
     """
     best = next((entry for entry in values["metrics"] if entry["step"] == values["best_step"]), None)

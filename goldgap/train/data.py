@@ -11,6 +11,7 @@ from typing import NamedTuple
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Entity
 from goldgap.core.errors import InputError
+from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
 from goldgap.encode.batch import Example
 from goldgap.models.model import Model
@@ -70,23 +71,28 @@ def prepare(model: Model, corpus: Corpus, recipe: Recipe, notes: Notes, hints: H
     return TrainingSet([document.id for document in corpus], examples, states)
 
 
+def knowledge_of(recipe: Recipe, labels: Labels, *, flat: bool) -> Knowledge:
+    """How this recipe takes the annotations of spans."""
+    settings, is_bi = recipe.model, recipe.model.kind == "bi-encoder"
+    return Knowledge(
+        labels,
+        0 if is_bi and recipe.bi_encoder.train_all else settings.max_width,
+        flat,
+        recipe.train.certain_negatives,
+        several=settings.several or is_bi,  # it compares with each type on its own
+    )
+
+
 def _states(model: Model, corpus: Corpus, recipe: Recipe, examples: Sequence[Example], notes: Notes) -> list[States]:
-    settings, is_bi, flat = recipe.model, recipe.model.kind == "bi-encoder", is_flat(corpus)
-    certain = recipe.train.certain_negatives
+    flat = is_flat(corpus)
     if isinstance(model, Tagger):
         whole = [taught(document) for document in corpus]
-        certain = certain and flat
+        certain = recipe.train.certain_negatives and flat
         return [
             tag_states_of(
                 one, corpus[one.document], whole[one.document], model.tagset, notes, certain_negatives=certain
             )
             for one in examples
         ]
-    knowledge = Knowledge(
-        model.labels,
-        0 if is_bi and recipe.bi_encoder.train_all else settings.max_width,
-        flat,
-        certain,
-        several=settings.several or is_bi,  # it compares with each type on its own
-    )
+    knowledge = knowledge_of(recipe, model.labels, flat=flat)
     return [states_of(one, corpus[one.document], knowledge, notes) for one in examples]

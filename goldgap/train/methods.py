@@ -29,6 +29,9 @@ class Method(NamedTuple):
         return name
 
 
+DEFAULT = "uniform"
+"""Of `train` and `Recognizer.train`."""
+
 _PAIR_PAPER: dict[str, Any] = {  # 001, and the uniform sampler that it starts from
     "encoder": {"name": "bert-base-cased", "shapes": False, "pooling": "first-first"},
     "model": {"head": "pair", "max_width": 0, "hidden": 256, "dropout": 0.4},

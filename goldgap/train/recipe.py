@@ -17,7 +17,7 @@ from goldgap.core.registry import Registry, unknown_name
 from goldgap.encode.names import ENCODERS, FLAT
 from goldgap.encode.packaged import jieba_list
 from goldgap.train.checks import cautions, check
-from goldgap.train.methods import METHODS
+from goldgap.train.methods import DEFAULT, METHODS
 
 if TYPE_CHECKING:  # torch comes with these: a recipe can be read, checked and written without it
     from goldgap.losses import Loss
@@ -151,7 +151,7 @@ class TwoStepSettings(Settings):
     """Unannotated words, or spans, that an exploratory model takes for entities are left out of the training (002).
 
     explore     epochs of the exploratory training; 0: no such step
-    method      whose policy, loss and rates the exploratory training has; "": the same
+    method      whose policy, settings of `train` and, for spans, loss the exploratory training has; "": the same
     share       of all that is unannotated, to be left out (lambda); auto: what the exploratory model calls an entity
     margin      with auto: and what it all but calls one, O being ahead of the best type by less than this
     sure        least probability at which what it calls an entity is trained on as one; 1: never
@@ -251,7 +251,7 @@ class Recipe(Settings):
     types       what the types are, for a bi-encoder to read
     """
 
-    method: str = "uniform"
+    method: str = DEFAULT
     seed: int = Field(0, ge=0, lt=1 << 32)
     select_on: SelectOn | None = None
     encoder: EncoderSettings = EncoderSettings()
@@ -324,7 +324,7 @@ def ratio_is_open(policy: Chosen) -> bool:
     return policy.name in ("uniform", "weighted") and policy.settings.get("ratio") == AUTO
 
 
-def recipe_for(method: str = "uniform", *layers: Mapping[str, Any], where: Path | None = None) -> Recipe:
+def recipe_for(method: str = DEFAULT, *layers: Mapping[str, Any], where: Path | None = None) -> Recipe:
     """The complete recipe of a method; the layers are further groups of settings, of which the later win."""
     if str(method) not in METHODS:
         raise ConfigError(unknown_name("method", str(method), METHODS), path=where)

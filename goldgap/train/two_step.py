@@ -18,13 +18,12 @@ from goldgap.core.progress import Progress
 from goldgap.decode import decode
 from goldgap.models.model import Model
 from goldgap.models.predict import candidates, numbered
-from goldgap.models.states import Knowledge
 from goldgap.models.suspects import still_open
 from goldgap.models.tagger import Tagger
 from goldgap.models.tagset import TagSet
 from goldgap.train.checkpoint import claim_work, run_identity
 from goldgap.train.checks import check
-from goldgap.train.data import Hints, is_flat, prepare
+from goldgap.train.data import Hints, is_flat, knowledge_of, prepare
 from goldgap.train.doubts import Doubt, doubtful, doubts, statistic_for
 from goldgap.train.left_out import listed
 from goldgap.train.loop import Observer, Seen, Trained, train
@@ -167,10 +166,7 @@ def _sure(model: Model, recipe: Recipe, corpus: Corpus, least: float) -> Iterato
     """What the model finds with at least this probability where nothing is annotated, nor known not to be an entity."""
     if least == 1:
         return
-    settings, options = recipe.model, recipe.decode
-    knowledge = Knowledge(
-        model.labels, settings.max_width, is_flat(corpus), recipe.train.certain_negatives, settings.several
-    )
+    options, knowledge = recipe.decode, knowledge_of(recipe, model.labels, flat=is_flat(corpus))
     how = "greedy" if knowledge.flat else options.how  # a flat corpus stays flat
     thresholds = numbered(options.thresholds, model.labels)
     found = candidates(model, corpus, joint=options.joint, rank_by=options.rank_by)

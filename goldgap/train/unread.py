@@ -58,6 +58,10 @@ def _why(recipe: Recipe, name: str) -> str | None:
         why = "a tagger finds entities of any length"
     elif name in ("encoder.layers", "encoder.pooling") and recipe.encoder.name in LOOK_UP:
         why = f"{recipe.encoder.name} has one vector for a word"
+    elif name == "train.encoder_rate" and recipe.encoder.name in LOOK_UP:
+        why = f"{recipe.encoder.name} has nothing pretrained"
+    elif name == "bi_encoder.fallback" and recipe.bi_encoder.describe != "text":
+        why = f"bi_encoder.describe = {recipe.bi_encoder.describe} reads no description"
     elif name == "model.width_size" and recipe.model.head == "pair":
         why = "the pair head embeds no widths"
     elif name in ("bi_encoder.pooling", "bi_encoder.share_encoders") and recipe.bi_encoder.describe == "atomic":

@@ -38,6 +38,12 @@ def test_every_block_runs_in_order_in_a_new_folder(page: Path, tmp_path: Path) -
         assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
 
 
+@pytest.mark.parametrize("picture", sorted((ROOT / "docs" / "pictures").glob("*.svg")), ids=lambda path: path.stem)
+def test_every_picture_shows_something_and_is_shown(picture: Path) -> None:
+    assert 'class="line"' in picture.read_text(encoding="utf-8")
+    assert any(f"pictures/{picture.name}" in page.read_text(encoding="utf-8") for page in PAGES)
+
+
 def test_blocks_are_found() -> None:
     assert sum(len(blocks(page)) for page in PAGES) >= 8
 

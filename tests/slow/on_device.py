@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from goldgap import Corpus, Recognizer
+from goldgap.compare.record import entity_probabilities
 from goldgap.core.errors import ConfigError
 from goldgap.encode.device import device_named
 from goldgap.train.loop import Stopped
@@ -75,6 +76,8 @@ def test_a_model_learns_and_finds_the_same_on_another_device(
     assert found(here) == found(loaded)
     mine, theirs = ([(s.surface, s.label) for s in one.suspects(corpus(False))] for one in (here, there))
     assert mine == theirs
+    followed = [entity_probabilities(one.model, corpus()) for one in (here, there)]
+    assert followed[0] == pytest.approx(followed[1], abs=1e-4)
 
 
 def test_a_run_on_another_device_goes_on_from_its_checkpoint(tiny_encoder: Path, device: str, tmp_path: Path) -> None:

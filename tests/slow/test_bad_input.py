@@ -175,6 +175,10 @@ LINES: dict[str, tuple[tuple[str, ...], str]] = {
         ("annotate", "text.txt", "-o", "out.txt", "--dictionary", "terms.tsv"),
         "out.txt: raw text holds no annotations; write .jsonl",
     ),
+    "what was dropped over what is read": (
+        ("mask", "n.conll.dropped.jsonl", "-o", "n.conll", "--drop", "0.5"),
+        OVER,
+    ),
     "what was dropped into a folder": (
         ("mask", "train.jsonl", "-o", "m.conll", "--drop", "0.5"),
         "m.conll.dropped.jsonl: a folder, expected the name of a file",
@@ -209,6 +213,7 @@ def odd_files(files: Path) -> Path:
     for name, text in TEXTS.items():
         (files / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     (files / "m.conll.dropped.jsonl").mkdir()
+    (files / "n.conll.dropped.jsonl").write_bytes((files / "train.jsonl").read_bytes())
     Corpus([Document("Ann met a cat", (Entity(10, 13, "ANIMAL"),))]).write(files / "animals.jsonl")
     return files
 

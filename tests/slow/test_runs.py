@@ -7,6 +7,7 @@ import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -175,8 +176,10 @@ def test_the_code_that_decides_is_that_of_the_chosen_variants(tiny_encoder: Path
         recipe(tiny_encoder, model={"kind": "bi-encoder"}, loss={"name": "contrastive"}),
         plain.model_copy(update={"encoder": EncoderSettings(name="bilstm")}),
     ]
+    steps: list[dict[str, Any]] = [{}, {"method": "nrces"}, {"method": "top-neg"}, {"sure": 0.5}]
+    others += [recipe(tiny_encoder, two_step={"explore": 1, **one}) for one in steps]
     hashes = {code_hash(one) for one in (plain, *others)}
-    assert len(hashes) == 5
+    assert len(hashes) == 9
     assert code_hash(plain.model_copy(update={"seed": 5})) == code_hash(plain)
 
 
@@ -186,7 +189,8 @@ def test_every_file_of_the_rooms_that_decide_is_accounted_for() -> None:
     chosen = {inspect.getfile(variant) for registry in (policies, losses) for _, variant in registry.items()}
     variants = {Path(file).relative_to(ROOT).as_posix() for file in chosen}
     by_choice = sum((*BY_MODEL.values(), *ENCODERS.values(), *LEXICON.values(), TWO_STEP), ())
-    aside = {"encode/transformer.py", "models/suspects.py", "unknown/ask.py"}  # chosen otherwise; look on
+    # Chosen otherwise; what it finds is hashed; looks on.
+    aside = {"encode/transformer.py", "models/suspects.py", "encode/packaged.py", "unknown/ask.py"}
     assert names == ({*ALWAYS, *by_choice, *variants, *aside} & names)
     assert all((ROOT / name).is_file() for name in (*ALWAYS, *by_choice))
 

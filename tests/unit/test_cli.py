@@ -150,8 +150,7 @@ def test_demo_says_where_its_report_is_and_can_be_repeated(
         assert Recognizer.load(tmp_path / "out" / f"model-{method}").recipe.method == method
     scores = json.loads((tmp_path / "out" / "quality.json").read_text(encoding="utf-8"))["test"]
     assert list(scores) == ["dictionary alone", "span", "uniform"]
-    suspects = (tmp_path / "out" / "suspects.jsonl").read_text(encoding="utf-8").splitlines()
-    assert all(json.loads(line)["places"] for line in suspects)
+    assert (tmp_path / "out" / "suspects.jsonl").is_file()
 
 
 def test_methods_explains_every_one_in_80_columns(run: Run) -> None:
@@ -167,10 +166,6 @@ def test_methods_as_json_have_their_settings(run: Run) -> None:
     assert list(values) == list(METHODS)
     assert all(value.keys() == {"what", "needs", "when", "settings"} for value in values.values())
     assert all(value["settings"]["policy"]["name"] for value in values.values())
-
-
-def test_version(run: Run) -> None:
-    assert run("--version").out.startswith("goldgap ")
 
 
 def entities(*ranges: tuple[int, int, str]) -> str:
@@ -305,25 +300,6 @@ def test_a_bad_place_is_left_out_when_asked(run: Run, tmp_path: Path) -> None:
 
 def test_version_is_that_of_the_package(run: Run) -> None:
     assert run("--version").out == f"goldgap {__version__}\n"
-
-
-@pytest.mark.parametrize("call", [(), ("-h",), ("--help",)])
-def test_help_names_every_command(run: Run, call: tuple[str, ...]) -> None:
-    printed = run(*call)
-    shown = printed.out + printed.err
-    for command in (
-        "annotate",
-        "check",
-        "convert",
-        "mask",
-        "train",
-        "predict",
-        "suspects",
-        "evaluate",
-        "methods",
-        "demo",
-    ):
-        assert command in shown
 
 
 def test_help_of_a_command_groups_the_options_of_reading(run: Run) -> None:

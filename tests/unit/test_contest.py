@@ -15,7 +15,7 @@ from goldgap import Corpus, Document, Entity
 from goldgap.cli.show import show_contest
 from goldgap.compare import runs
 from goldgap.compare.contender import contender, variants
-from goldgap.compare.contest import Contest, compare, doubts
+from goldgap.compare.contest import Contest, cautions_on, compare
 from goldgap.compare.identity import code_hash
 from goldgap.compare.runs import Data, Found, Run, Runs
 from goldgap.core.errors import ConfigError, RunError
@@ -199,7 +199,7 @@ def test_a_method_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatc
     assert result["uniform"]["failed"][0]["why"] == "the loss is not a number at step 3"
     assert len(result["uniform"]["runs"]) == 1
     assert result["uniform"]["against"]["verdict"] == "undecided"  # one seed
-    assert [failure["why"] for failure in result["weighted"]["failed"]] == ["out of memory"] * 3
+    assert [failure["why"] for failure in result["weighted"]["failed"]] == ["RuntimeError: out of memory"] * 3
     assert "f1" not in result["weighted"]
     assert result["top-neg"]["against"]["verdict"] == "worse"
 
@@ -287,8 +287,8 @@ def test_complete_documents_that_are_masked_are_told() -> None:
     whole = Data(
         "", sentences(3).map(lambda one: one.replace(complete=True)), None, sentences(2, "Ann saw Bob in Rome"), {}
     )
-    assert any("complete document that is masked" in line for line in doubts(whole, [0.5]).lines())
-    assert not any("masked" in line for line in doubts(whole).lines())
+    assert any("complete document that is masked" in line for line in cautions_on(whole, [0.5]).lines())
+    assert not any("masked" in line for line in cautions_on(whole).lines())
 
 
 def test_a_method_that_is_what_it_is_by_its_encoder_keeps_it() -> None:
@@ -335,7 +335,7 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_trained(make: Cal
 def test_texts_that_were_trained_on_and_types_that_were_not_are_told() -> None:
     train = Corpus([Document("Ann", (Entity(0, 3, "PER"),)), Document("Oslo"), Document("x", (Entity(0, 1, "MISC"),))])
     test = Corpus([Document("Oslo", (Entity(0, 4, "LOC"),)), Document("Bob", (Entity(0, 3, "PER"),))])
-    changes = doubts(Data("", train, test, test, {})).changes
+    changes = cautions_on(Data("", train, test, test, {})).changes
     assert {what: tally.count for what, tally in changes.items()} == {
         "document of the dev file that is also trained on": 1,
         "document of the test file that is also trained on": 1,
@@ -343,7 +343,7 @@ def test_texts_that_were_trained_on_and_types_that_were_not_are_told() -> None:
         "entity of the type LOC in the test file, never trained on": 1,
         "type MISC of the training files that the test file does not have": 1,
     }
-    assert not doubts(
+    assert not cautions_on(
         Data("", train, None, Corpus([Document("Eve", (Entity(0, 3, "PER"), Entity(1, 2, "MISC")))]), {})
     ).changes
 

@@ -231,8 +231,10 @@ def test_a_record_that_lacks_something_is_refused() -> None:
 
 
 def test_runs_of_one_method_with_different_settings_are_not_averaged() -> None:
-    two = [replace(RUNS[0], recipe={"seed": 0, "ratio": 1}), replace(RUNS[1], recipe={"seed": 1, "ratio": 2})]
+    two = [replace(RUNS[seed], recipe={"seed": seed, "train": {"epochs": 1 + seed}}) for seed in (0, 1)]
     with pytest.raises(InputError, match="runs of uniform with different settings"):
         diagnose.over_epochs(two)
-    same = [replace(run, recipe={"seed": run.seed, "ratio": 1}) for run in RUNS[:2]]
+    one, other = ({"seed": run.seed, "train": {"epochs": 1}} for run in RUNS[:2])
+    written_out = {**other, "two_step": {"explore": 0}}  # as a later version does
+    same = [replace(RUNS[0], recipe=one), replace(RUNS[1], recipe=written_out)]
     assert diagnose.over_epochs(same).rows

@@ -155,7 +155,7 @@ def rude(value: Any, key: str = "") -> Any:
     named = key in ("gold", "predicted", "label", "surface", "document", "model", "labels", "name", "settings", "why")
     named = named or key in (
         "cautions",
-        "left_out",
+        "lost",
         "lost",
         "examples",
         "what",
