@@ -65,7 +65,7 @@ def training_values(epochs: int = 8) -> dict[str, Any]:
         },
         "metrics": metrics,
         "best_step": best["step"],
-        "left_out": ["3 x entity wider than 10 words (encyclopaedia-bell-1, ...)"],
+        "lost": ["3 x entity wider than 10 words (encyclopaedia-bell-1, ...)"],
         "cautions": ["weighted draws by the model's probabilities, which gce leaves too low: use uniform"],
         "check": inspect(labels).to_json(),
         "files": {"labels.jsonl": sha256(TRAIN)},
