@@ -131,7 +131,7 @@ def test_a_method_that_fails_is_told_and_the_others_go_on(
     monkeypatch.setattr(runs, "_train", fail)
     done = run(*arguments(tiny_encoder, "--methods", "span,weighted,uniform", "--seeds", "1"))
     assert done.status == 1
-    assert "weighted, seed 0, failed: out of memory" in done.out
+    assert "weighted, seed 0, failed: RuntimeError: out of memory" in done.out
     assert "out of memory" in Path("out/report.html").read_text(encoding="utf-8")
     assert [("f1" in row) for row in comparison()["conditions"][0]["contenders"]] == [True, False, True]
 
