@@ -55,8 +55,9 @@ def settings_of(method: str, encoder: Path, **train: Any) -> dict[str, Any]:
         return options | {"bi_encoder": {"pooling": "mean"}}
     if kind_of(method) == "tagger":
         own = METHODS[method].settings.get("encoder", {}).get("name")
-        small = {"name": own, "size": 32, "hidden": 32, "min_count": 1} if own in ("bilstm", "flat") else {}
-        options["encoder"] |= small
+        if own in ("bilstm", "flat"):
+            options["encoder"] |= {"name": own, "size": 32, "hidden": 32, "min_count": 1}
+            del options["train"]["encoder_rate"]
         options["model"] = {"dropout": 0.0}
         sizes = {"flat": {"size": 16}, "bert-word": {"size": 16, "hidden": 32}, "lebert": {"size": 16}}.get(method)
         return options | ({} if sizes is None else {"lexicon": {"file": str(lexicon_in(encoder)), **sizes}})
