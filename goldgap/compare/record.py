@@ -94,6 +94,7 @@ def whole_truth(corpus: Corpus) -> Corpus:
     return corpus.map(lambda document: document.replace(entities=document.entities + document.dropped, dropped=()))
 
 
+@torch.no_grad()
 def entity_probabilities(model: Model, corpus: Corpus) -> list[float]:
     """1 - p(O) of each entity of the corpus, in order; 0 for those that the model cannot represent.
 
