@@ -2,6 +2,7 @@
 
 A checkpoint is a directory that appears whole or not at all, with a hash of every file. Weights and the optimiser's
 state are safetensors, the rest is JSON. Nothing random is in it: order, draws and dropout follow from (seed, step).
+Nor are vectors that were read from a file and stay as they are: they would be most of it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class RunState:
     sums         of what steps did since then
     metrics      one entry an evaluation
     best_f1, best_step, waited    the best score, where it was, and evaluations since
-    best         the weights at that step
+    best         the weights learned up to that step
     """
 
     step: int = 0
@@ -74,7 +75,7 @@ class Checkpoints:
         if target.exists():  # damaged, or the run would have gone on from it
             shutil.rmtree(target)
         with commit_directory(target) as place:
-            save_file(contiguous(model.state_dict()), place / "model.safetensors")
+            save_file(learned(model), place / "model.safetensors")
             save_file(_optimiser_tensors(model, optimiser), place / "optimiser.safetensors")
             if state.best is not None:
                 save_file(state.best, place / "best.safetensors")
@@ -99,7 +100,7 @@ class Checkpoints:
                 continue
             saved = json.loads(read_text(place / "state.json"))
             same_run(saved["identity"], self.identity, place)
-            model.load_state_dict(load_file(place / "model.safetensors"))
+            put_back(model, load_file(place / "model.safetensors"))
             _load_optimiser(model, optimiser, load_file(place / "optimiser.safetensors"))
             best = load_file(place / "best.safetensors") if "best.safetensors" in names else None
             return RunState(**saved["state"], best=best)
@@ -158,6 +159,17 @@ def require_numbers(model: Model, step: int) -> None:
     for name, parameter in model.named_parameters():
         if not bool(parameter.isfinite().all()):
             raise RunError(f"{name} is not a number any more behind step {step}; no later checkpoint was saved")
+
+
+def learned(model: Model) -> Weights:
+    """The weights that training changes, as they can be written. All others follow from the recipe and its files."""
+    given = {name for name, parameter in model.named_parameters() if not parameter.requires_grad}
+    return contiguous({name: tensor for name, tensor in model.state_dict().items() if name not in given})
+
+
+def put_back(model: Model, weights: Weights) -> None:
+    """The model as it was when these were learned."""
+    model.load_state_dict(model.state_dict() | weights)
 
 
 def contiguous(weights: Mapping[str, Tensor]) -> Weights:

@@ -19,6 +19,7 @@ from goldgap.train.checkpoint import (
     Metrics,
     RunState,
     claim_work,
+    put_back,
     require_numbers,
     run_identity,
 )
@@ -123,7 +124,7 @@ def train(
         state.add(taken._asdict())
         observe(Seen(progress, taken))
     if state.best is not None:
-        run.model.load_state_dict(state.best)
+        put_back(run.model, state.best)
     run.stepper.rows.release()
     require_numbers(run.model, state.step)
     run.model.eval()

@@ -8,7 +8,7 @@ from goldgap.core.corpus import Corpus
 from goldgap.evaluate.scores import evaluate
 from goldgap.models.model import Model
 from goldgap.models.predict import predict
-from goldgap.train.checkpoint import Metrics, RunState, contiguous
+from goldgap.train.checkpoint import Metrics, RunState, learned
 from goldgap.train.recipe import Recipe
 
 
@@ -33,6 +33,6 @@ def choose(state: RunState, metrics: Metrics, model: Model, select_on: str | Non
         state.best_step = state.step
     elif metrics["f1"] > state.best_f1 or state.best_f1 == 0:  # of scores of 0, the last: it was trained the longest
         state.best_f1, state.best_step, state.waited = metrics["f1"], state.step, 0
-        state.best = {name: tensor.clone() for name, tensor in contiguous(model.state_dict()).items()}
+        state.best = {name: tensor.clone() for name, tensor in learned(model).items()}
     else:
         state.waited += 1

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from goldgap import Corpus, Document, Entity, Recognizer
 from goldgap.core.errors import ConfigError, InputError, IntegrityError, RunError
@@ -17,6 +18,7 @@ from goldgap.decode import decode
 from goldgap.encode.windows import owned
 from goldgap.evaluate.scores import evaluate
 from goldgap.models.predict import candidates
+from goldgap.train.loop import Stopped
 from goldgap.train.methods import METHODS
 from goldgap.train.recipe import recipe_for
 from tests.tiny import lexicon_in
@@ -164,6 +166,30 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(method: st
     first = run(1)
     assert run(1) == first
     assert run(2) != first
+
+
+def test_checkpoints_leave_out_vectors_that_stay_as_the_file_gave_them(tmp_path: Path) -> None:
+    words = sorted({word for text, _ in SENTENCES for word in text.split()})[:-2]  # two have none in the file
+    vectors = tmp_path / "words.vec"
+    vectors.write_text("".join(f"{word} {hash_of(word)} 0.5 0.25\n" for word in words), "utf-8")
+    own = {"name": "bilstm", "hidden": 8, "min_count": 1, "vectors": str(vectors), "freeze": True}
+    options: dict[str, Any] = {"encoder": own, "train": {"epochs": 4, "batch_size": 4}, "method": "bilstm-crf"}
+
+    def stop() -> bool:
+        return len(list(work.glob("step-*"))) == 2
+
+    (work := tmp_path / "work").mkdir()
+    with pytest.raises(Stopped):
+        Recognizer.train(corpus(), corpus(), work=work, stopped=stop, **options)
+    kept = {name for file in work.glob("step-*/*.safetensors") for name in load_file(file)}
+    assert any("chain" in name for name in kept)
+    assert not any("words.weight" in name for name in kept)
+    resumed = Recognizer.train(corpus(), corpus(), work=work, **options)
+    assert weights_hash(resumed) == weights_hash(Recognizer.train(corpus(), corpus(), **options))
+
+
+def hash_of(word: str) -> float:
+    return int.from_bytes(hashlib.sha256(word.encode()).digest()[:2], "big") / 65536
 
 
 def test_alone_batched_and_permuted_give_the_same_entities(trained: Recognizer) -> None:
