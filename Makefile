@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 # One process a core, one thread each: the tests of one file stay together, they share what they trained. Files are
 # taken in the order of testpaths, the long ones first.
-PARALLEL := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+PARALLEL := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --durations 12
 
 .PHONY: setup demo test test-fast check docs comparisons bench clean
 
