@@ -41,6 +41,7 @@ ALWAYS = (
     "models/predict.py",
     "models/scores.py",
     "models/states.py",
+    "train/average.py",
     "train/build.py",
     "train/data.py",
     "train/loop.py",

@@ -38,7 +38,8 @@ class RunState:
     sums         of what steps did since then
     metrics      one entry an evaluation
     best_f1, best_step, waited    the best score, where it was, and evaluations since
-    best         the weights learned up to that step
+    best         the weights at that step
+    average      of the weights of all steps, where it is asked for
     """
 
     step: int = 0
@@ -49,6 +50,7 @@ class RunState:
     best_step: int = 0
     waited: int = 0
     best: Weights | None = None
+    average: Weights | None = None
 
     def add(self, taken: Mapping[str, float]) -> None:
         """Count a step and what it did."""
@@ -75,10 +77,11 @@ class Checkpoints:
         if target.exists():  # damaged, or the run would have gone on from it
             shutil.rmtree(target)
         with commit_directory(target) as place:
-            save_file(learned(model), place / "model.safetensors")
+            save_file(contiguous(trained_weights(model)), place / "model.safetensors")
             save_file(_optimiser_tensors(model, optimiser), place / "optimiser.safetensors")
-            if state.best is not None:
-                save_file(state.best, place / "best.safetensors")
+            for name in _FURTHER:
+                if (weights := getattr(state, name)) is not None:
+                    save_file(contiguous(weights), place / f"{name}.safetensors")
             values = {name: getattr(state, name) for name in _PLAIN}
             (place / "state.json").write_text(json.dumps({"identity": self.identity, "state": values}), "utf-8")
         # Later ones are damaged as well: they must not push out those that are whole.
@@ -102,8 +105,10 @@ class Checkpoints:
             same_run(saved["identity"], self.identity, place)
             put_back(model, load_file(place / "model.safetensors"))
             _load_optimiser(model, optimiser, load_file(place / "optimiser.safetensors"))
-            best = load_file(place / "best.safetensors") if "best.safetensors" in names else None
-            return RunState(**saved["state"], best=best)
+            further = {name: place / f"{name}.safetensors" for name in _FURTHER}
+            values = saved["state"]
+            values |= {name: load_file(file) for name, file in further.items() if file.name in names}
+            return RunState(**values)
         return RunState()
 
     def _found(self) -> list[Path]:
@@ -137,6 +142,7 @@ def same_run(theirs: Mapping[str, Any], mine: Mapping[str, Any], place: Path) ->
 
 
 _PLAIN = ("step", "evaluated", "sums", "metrics", "best_f1", "best_step", "waited")
+_FURTHER = ("best", "average")
 
 
 def run_identity(recipe: Recipe, data: Mapping[str, str]) -> dict[str, Any]:
@@ -161,14 +167,14 @@ def require_numbers(model: Model, step: int) -> None:
             raise RunError(f"{name} is not a number any more behind step {step}; no later checkpoint was saved")
 
 
-def learned(model: Model) -> Weights:
-    """The weights that training changes, as they can be written. All others follow from the recipe and its files."""
+def trained_weights(model: Model) -> Weights:
+    """The weights that training changes; all others follow from the recipe and its files."""
     given = {name for name, parameter in model.named_parameters() if not parameter.requires_grad}
-    return contiguous({name: tensor for name, tensor in model.state_dict().items() if name not in given})
+    return {name: tensor for name, tensor in model.state_dict().items() if name not in given}
 
 
 def put_back(model: Model, weights: Weights) -> None:
-    """The model as it was when these were learned."""
+    """Give a model of the same recipe the weights that training changed."""
     model.load_state_dict(model.state_dict() | weights)
 
 

@@ -13,6 +13,7 @@ from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
 from goldgap.encode.device import device_named
 from goldgap.models.model import Model
+from goldgap.train.average import averaged, follow
 from goldgap.train.build import build
 from goldgap.train.checkpoint import (
     Checkpoints,
@@ -94,25 +95,41 @@ def train(
     hints     what an earlier training says of the same documents
     """
     run = _start(recipe, corpus, dev, work, hints)
-    options, state, plan = recipe.train, run.state, run.plan
+    state, progress = run.state, run.plan.progress(run.state.step)
     if run.passed_over.changes:
-        observe(Seen(plan.progress(state.step), None, passed_over=run.passed_over))
+        observe(Seen(progress, None, passed_over=run.passed_over))
     if run.notes.changes:
-        observe(Seen(plan.progress(state.step), None, notes=run.notes))
+        observe(Seen(progress, None, notes=run.notes))
+    try:
+        _go_through(run, observe, stopped)
+    except Stopped:
+        run.save()
+        raise
+    if state.best is not None:
+        put_back(run.model, state.best)
+    run.stepper.rows.release()
+    require_numbers(run.model, state.step)
+    run.model.eval()
+    return Trained(run.model, run.recipe, state.metrics, state.best_step, run.facts, run.notes)
+
+
+def _go_through(run: _Run, observe: Observer, stopped: Callable[[], bool]) -> None:
+    """All steps that are left, with an evaluation wherever the plan has one."""
+    state, plan, options = run.state, run.plan, run.recipe.train
 
     def stop_if_asked() -> None:
         if stopped():
-            run.save()
             raise Stopped(f"stopped at step {state.step} of {plan.steps}")
 
     while True:
         if plan.evaluates_after(state.step) and state.evaluated < state.step:
             metrics = _measure(state, plan)
-            if run.dev is not None:
-                run.model.fit_to(run.dev.documents)
-                metrics |= score(run.model, run.recipe, run.dev, stop_if_asked)
-            choose(state, metrics, run.model, run.recipe.select_on)
-            observe(Seen(plan.progress(state.step - 1), None, metrics, run.model, run.recipe))
+            with averaged(state, run.model):
+                if run.dev is not None:
+                    run.model.fit_to(run.dev.documents)
+                    metrics |= score(run.model, run.recipe, run.dev, stop_if_asked)
+                choose(state, metrics, run.model, run.recipe.select_on)
+                observe(Seen(plan.progress(state.step - 1), None, metrics, run.model, run.recipe))
         if state.step == plan.steps or 0 < options.patience <= state.waited:
             break
         every = options.checkpoint_steps
@@ -122,13 +139,9 @@ def train(
         progress = plan.progress(state.step)
         taken = run.stepper.take(plan.batches(state.step), progress)
         state.add(taken._asdict())
+        if options.average:
+            follow(state, run.model, options.average)
         observe(Seen(progress, taken))
-    if state.best is not None:
-        put_back(run.model, state.best)
-    run.stepper.rows.release()
-    require_numbers(run.model, state.step)
-    run.model.eval()
-    return Trained(run.model, run.recipe, state.metrics, state.best_step, run.facts, run.notes)
 
 
 @dataclass(slots=True)

@@ -194,6 +194,8 @@ class TrainSettings(Settings):
     token_budget        pieces of the encoder in one batch, padding included
     warmup, schedule    share of the steps in which the rates rise; then they fall in a line to 0, or stay
     clip                largest norm of the gradient; 0: any
+    average             how much of the average of the weights a step leaves as it was, as 0.99; the average is scored
+                        and kept in place of the last weights; 0: no average
     precision           of the encoder and head in training; losses and prediction are float32
     order               batches of like length in random order, or the file's order in every epoch
     certain_negatives   what overlaps an annotation made by a person is not an entity, in flat corpora
@@ -215,6 +217,7 @@ class TrainSettings(Settings):
     warmup: float = Field(0.1, ge=0, le=1)
     schedule: Literal["linear", "constant"] = "linear"
     clip: float = Field(1.0, ge=0)
+    average: float = Field(0.0, ge=0, lt=1)
     precision: Literal["float32", "bfloat16"] = "float32"
     order: Literal["shuffled", "file"] = "shuffled"
     certain_negatives: bool = True

@@ -8,7 +8,7 @@ from goldgap.core.corpus import Corpus
 from goldgap.evaluate.scores import evaluate
 from goldgap.models.model import Model
 from goldgap.models.predict import predict
-from goldgap.train.checkpoint import Metrics, RunState, learned
+from goldgap.train.checkpoint import Metrics, RunState, Weights, contiguous, trained_weights
 from goldgap.train.recipe import Recipe
 
 
@@ -31,8 +31,14 @@ def choose(state: RunState, metrics: Metrics, model: Model, select_on: str | Non
     state.evaluated, state.sums = state.step, {}
     if select_on == "none":
         state.best_step = state.step
+        if state.average is not None:
+            state.best = _copied(model)
     elif metrics["f1"] > state.best_f1 or state.best_f1 == 0:  # of scores of 0, the last: it was trained the longest
         state.best_f1, state.best_step, state.waited = metrics["f1"], state.step, 0
-        state.best = {name: tensor.clone() for name, tensor in learned(model).items()}
+        state.best = _copied(model)
     else:
         state.waited += 1
+
+
+def _copied(model: Model) -> Weights:
+    return {name: tensor.clone() for name, tensor in contiguous(trained_weights(model)).items()}

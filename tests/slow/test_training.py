@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,23 @@ def test_checkpoints_leave_out_vectors_that_stay_as_the_file_gave_them(tmp_path:
     assert not any("words.weight" in name for name in kept)
     resumed = Recognizer.train(corpus(), corpus(), work=work, **options)
     assert weights_hash(resumed) == weights_hash(Recognizer.train(corpus(), corpus(), **options))
+
+
+@pytest.mark.parametrize("select_on", [None, "none"])
+def test_averaged_weights_are_kept_and_those_of_the_steps_go_on(
+    select_on: Any, tiny_encoder: Path, tmp_path: Path
+) -> None:
+    """Whenever a run is stopped, in the middle of an evaluation too, it ends in the same weights."""
+    options = settings(tiny_encoder, epochs=2, average=0.8) | {"select_on": select_on}
+    plain = settings(tiny_encoder, epochs=2) | {"select_on": select_on}
+    whole = weights_hash(Recognizer.train(corpus(), corpus(), **options))
+    assert whole != weights_hash(Recognizer.train(corpus(), corpus(), **plain))
+    for last in (1, 2, 4, 8):  # of the questions whether to stop: behind steps, and behind documents of the dev set
+        left = iter([False] * last)
+        (work := tmp_path / str(last)).mkdir()
+        with pytest.raises(Stopped):
+            Recognizer.train(corpus(), corpus(), work=work, stopped=partial(next, left, True), **options)
+        assert weights_hash(Recognizer.train(corpus(), corpus(), work=work, **options)) == whole
 
 
 def hash_of(word: str) -> float:
