@@ -143,6 +143,8 @@ def same_run(theirs: Mapping[str, Any], mine: Mapping[str, Any], place: Path) ->
 
 _PLAIN = ("step", "evaluated", "sums", "metrics", "best_f1", "best_step", "waited")
 _FURTHER = ("best", "average")
+_GIVEN = ".unseen"
+"""Vectors of words that are in no training document: an encoder keeps them apart from those that it trains."""
 
 
 def run_identity(recipe: Recipe, data: Mapping[str, str]) -> dict[str, Any]:
@@ -170,6 +172,7 @@ def require_numbers(model: Model, step: int) -> None:
 def trained_weights(model: Model) -> Weights:
     """The weights that training changes; all others follow from the recipe and its files."""
     given = {name for name, parameter in model.named_parameters() if not parameter.requires_grad}
+    given |= {name for name, _ in model.named_buffers() if name.endswith(_GIVEN)}
     return {name: tensor for name, tensor in model.state_dict().items() if name not in given}
 
 
