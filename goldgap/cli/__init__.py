@@ -78,3 +78,14 @@ def main() -> None:
             raise
         typer.echo(f"goldgap: this command needs {error.name}: pip install 'goldgap[train]'", err=True)
         sys.exit(1)
+    except OSError as error:
+        if error.filename is not None:  # of a channel: whatever writes files tells what became of them itself
+            raise
+        _drop_what_is_left()
+        typer.echo(f"goldgap: what was to be shown could not be written: {error.strerror}", err=True)
+        sys.exit(1)
+
+
+def _drop_what_is_left() -> None:
+    """Else Python tries to write it once more at the end, and complains."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

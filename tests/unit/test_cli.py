@@ -409,6 +409,15 @@ def test_a_terminal_that_lacks_a_letter_is_no_reason_to_fail(tmp_path: Path) -> 
     assert "\\u5730\\u540d" in done.stdout
 
 
+@pytest.mark.parametrize("words", [["methods"], ["--help"], ["--version"]])
+def test_a_full_disk_behind_the_output_is_told_in_one_line(words: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        call = [sys.executable, "-m", "goldgap", *words]
+        done = subprocess.run(call, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    told = "goldgap: what was to be shown could not be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, told)
+
+
 def test_confusions_of_many_types_fit_into_a_terminal(run: Run, tmp_path: Path) -> None:
     names = [f"type-number-{number}" for number in range(18)]
     gold = [Document("Ann", (Entity(0, 3, name),), id=name) for name in names]
