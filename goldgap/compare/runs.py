@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
+
 from goldgap.compare.identity import code_hash, deciding_settings, key_of
 from goldgap.compare.record import Recorder
 from goldgap.core.config import load
@@ -80,6 +82,7 @@ class Run:
     predictions   for each test document the entities found
     seconds       of training, evaluations on dev among them
     history       for each evaluation the scores on further documents and the test set, where they were asked for
+    threads       of the training, which change a score as much as another seed does; 0: not recorded
     """
 
     key: str
@@ -97,6 +100,7 @@ class Run:
     metrics: list[dict[str, Any]]
     predictions: list[Found]
     history: list[dict[str, Any]] = field(default_factory=list)
+    threads: int = 0
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -248,6 +252,7 @@ def _train(data: Data, recipe: Recipe, work: Path, observe: Observer, stopped: C
         metrics=model.metrics,
         predictions=[_found(document) for document in predicted],
         history=[{name: entry[name] for name in ("step", "epoch", "f1", "others")} for entry in recorder.entries],
+        threads=torch.get_num_threads(),
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from goldgap import Entity
 from goldgap.compare import identity, runs
@@ -206,6 +207,7 @@ def test_further_documents_are_scored_at_every_evaluation_and_decide_nothing(kep
     best = max(watched.history, key=lambda entry: entry["f1"])
     assert best["others"]["test"]["f1"] == pytest.approx(watched.scores["f1"])
     assert kept.get(more, recipe(tiny_encoder)).history == watched.history
+    assert watched.threads == torch.get_num_threads()
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"key": "a"}', '{"other": 1}'])
