@@ -18,6 +18,7 @@ from goldgap.encode.names import ENCODERS, FLAT
 from goldgap.encode.packaged import jieba_list
 from goldgap.train.checks import cautions, check
 from goldgap.train.methods import DEFAULT, METHODS
+from goldgap.train.unread import unread
 
 if TYPE_CHECKING:  # torch comes with these: a recipe can be read, checked and written without it
     from goldgap.losses import Loss
@@ -282,7 +283,7 @@ class Recipe(Settings):
         return made
 
     def files(self) -> dict[str, Path]:
-        """The files and folders that settings name, whose contents decide a run as well."""
+        """The files and folders that settings name and that are read: their contents decide a run as well."""
         encoder = "" if self.encoder.name in ENCODERS else self.encoder.name
         named = {
             "encoder.name": encoder,
@@ -290,7 +291,8 @@ class Recipe(Settings):
             "lexicon.file": self.lexicon.file,
             "lexicon.vectors": self.lexicon.vectors,
         }
-        found = {name: Path(text) for name, text in named.items() if text and Path(text).exists()}
+        idle = unread(self)
+        found = {name: Path(text) for name, text in named.items() if text and name not in idle and Path(text).exists()}
         looks_up = self.lexicon.used != "no" or self.encoder.name == FLAT
         general = jieba_list() if looks_up and (self.lexicon.jieba or not self.lexicon.file) else None
         return found | ({} if general is None else {"jieba": general})
