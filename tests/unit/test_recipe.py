@@ -222,7 +222,7 @@ def test_the_words_of_jieba_decide_a_run_that_looks_them_up(monkeypatch: pytest.
     assert recipe_for("flat", with_file).files() == {"lexicon.file": own, "jieba": general}
     assert not recipe_for("crf").files()
     assert not recipe_for("bilstm-crf", {"lexicon": {"file": str(own), "vectors": str(own)}}).files()
-    assert not recipe_for("crf", {"encoder": {"vectors": str(own)}}).files(), "a file that nothing reads decides nothing"
+    assert not recipe_for("crf", {"encoder": {"vectors": str(own)}}).files(), "nothing reads it"
 
 
 # Cautions
