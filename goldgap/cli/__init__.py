@@ -79,8 +79,9 @@ def main() -> None:
         typer.echo(f"goldgap: this command needs {error.name}: pip install 'goldgap[train]'", err=True)
         sys.exit(1)
     except OSError as error:
-        if error.filename is not None:  # of a channel: whatever writes files tells what became of them itself
-            raise
+        if error.filename is not None:  # a name too long, a folder that may not be entered
+            typer.echo(f"goldgap: {error.filename}: cannot be opened: {error.strerror}", err=True)
+            sys.exit(2)
         _drop_what_is_left()
         typer.echo(f"goldgap: what was to be shown could not be written: {error.strerror}", err=True)
         sys.exit(1)

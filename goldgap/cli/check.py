@@ -43,7 +43,7 @@ def check(
     audited = audit(annotate(documents, terms, MatchRules()), terms) if terms is not None else None
     if as_json:
         values = {"corpus": found.to_json()} | ({} if audited is None else {"dictionary": audited.to_json()})
-        out.print_json(json.dumps(values))
+        typer.echo(json.dumps(values, indent=2))
         return
     show_check(found)
     if not found.findings:

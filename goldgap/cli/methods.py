@@ -20,7 +20,7 @@ def methods(
     from goldgap.train.methods import METHODS
 
     if as_json:
-        out.print_json(json.dumps({name: method._asdict() for name, method in METHODS.items()}))
+        typer.echo(json.dumps({name: method._asdict() for name, method in METHODS.items()}, indent=2))
         return
     rows = [(name, method.what, method.needs, method.when) for name, method in METHODS.items()]
     out.print(words_table(("method", "what it does with the unknown", "needs", "use it when"), rows))

@@ -124,8 +124,10 @@ def check_target(path: Path) -> None:
 
 def keep_apart(target: Path, *sources: Path | None) -> None:
     """Raise for a file that is read, or lies in a folder that is read: it would be lost."""
-    for source in sources:
-        if source is None or not os.path.exists(target) or not os.path.exists(source):
+    named = [source for source in sources if source is not None]
+    beside = [source.with_suffix(".txt") for source in named if source.suffix == ".ann"]  # the text of brat's
+    for source in (*named, *beside):
+        if not os.path.exists(target) or not os.path.exists(source):
             continue
         inside = os.path.isdir(source) and os.path.samefile(target.parent, source)
         if inside or os.path.samefile(target, source):
@@ -284,9 +286,19 @@ def digest(path: Path) -> str:
 
 
 def hashes_of(paths: Iterable[Path]) -> dict[str, str]:
-    """The digest of each file or folder, by its path; of a folder with a manifest, that of the manifest."""
-    files = (path / MANIFEST if (path / MANIFEST).is_file() else path for path in paths)
+    """The digest of each file or folder, by its path; of a folder that is as its manifest says, that of the manifest."""
+    files = (path / MANIFEST if _is_as_listed(path) else path for path in paths)
     return {str(file): digest(file) for file in files}
+
+
+def _is_as_listed(path: Path) -> bool:
+    if not (path / MANIFEST).is_file():
+        return False
+    try:
+        verify_directory(path)
+    except IntegrityError:
+        return False
+    return True
 
 
 def _write_manifest(directory: Path, names: list[str]) -> None:

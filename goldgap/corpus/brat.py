@@ -11,10 +11,12 @@ from goldgap.core.document import Document, Entity
 from goldgap.core.errors import CorpusError, DocumentError, InputError
 from goldgap.core.files import commit_directory, safe_join
 from goldgap.core.notes import Notes
-from goldgap.corpus.lines import read_lines, read_whole
+from goldgap.corpus.lines import keep_mark, read_lines, read_whole
 from goldgap.corpus.lost import count_lost, count_unsaid
 
 _ENTITY = re.compile(r"(T\S*)\t(\S+) ([0-9]{1,12} [0-9]{1,12}(?:;[0-9]{1,12} [0-9]{1,12})*)(?:\t(.*))?")
+_LONGEST_NAME = 200
+"""Bytes of a name that every file system takes, with an extension and more before it."""
 _OTHER_KINDS = {
     "R": "relation",
     "E": "event",
@@ -42,14 +44,14 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
     """A new folder with a pair of files a document."""
     with commit_directory(path) as folder:
         for document in documents:
-            if not document.id or "/" in document.id or document.id.startswith("."):
+            if not _names_a_file(document.id):
                 raise InputError(
                     f"the document id {document.id!r} cannot be the name of a file; write .jsonl instead", path=path
                 )
             if (folder / f"{document.id}.txt").exists():
                 raise InputError(f"two documents have the id {document.id!r}, which names their files", path=path)
             with safe_join(folder, f"{document.id}.txt").open("w", encoding="utf-8", newline="") as handle:
-                handle.write(document.text.replace("\0", " "))
+                handle.write(keep_mark(document.text.replace("\0", " ")))
             if "\0" in document.text:
                 notes.change("NUL inside a text (written as a blank)", document.id)
             with safe_join(folder, f"{document.id}.ann").open("w", encoding="utf-8", newline="\n") as handle:
@@ -84,7 +86,15 @@ def _document(annotation: Path, options: ReadOptions, notes: Notes) -> Document:
             if options.on_error == "error":
                 raise CorpusError(error.message, path=annotation, line=number) from None
             notes.change(f"malformed annotation ({error.message}; left out)", where)
-    return Document(text, tuple(entities), id=annotation.stem)
+    try:
+        return Document(text, tuple(entities), id=annotation.stem)
+    except DocumentError as error:  # of its name
+        raise CorpusError(error.message, path=annotation) from None
+
+
+def _names_a_file(identity: str) -> bool:
+    odd = re.search(r"[/\\\0-\x1f]", identity) is not None or identity.startswith(".")
+    return bool(identity) and not odd and len(identity.encode()) <= _LONGEST_NAME
 
 
 def _entity(line: str, text: str, options: ReadOptions, notes: Notes, where: str) -> Entity:
@@ -92,7 +102,7 @@ def _entity(line: str, text: str, options: ReadOptions, notes: Notes, where: str
     if found is None:
         raise InputError(f"{line[:60]!r}, expected T1<TAB>LABEL START END<TAB>surface")
     parts = [tuple(map(int, part.split())) for part in found[3].split(";")]
-    start, end = parts[0][0], parts[-1][1]
+    start, end = min(start for start, _ in parts), max(end for _, end in parts)
     if len(parts) > 1:
         if options.on_error != "repair":
             raise InputError(

@@ -15,7 +15,7 @@ from goldgap.core.document import Document, Entity, Range
 from goldgap.core.errors import CorpusError, InputError
 from goldgap.core.files import BLOCK, write_atomic
 from goldgap.core.notes import Notes
-from goldgap.corpus.lines import Ids, read_lines
+from goldgap.corpus.lines import Ids, keep_mark, read_lines
 from goldgap.corpus.lost import count_unsaid
 from goldgap.corpus.tags import (
     OUTSIDE,
@@ -90,23 +90,30 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
         write_atomic(path) as handle,
         TemporaryFile("w+", dir=Path(handle.name).parent, encoding="utf-8", newline="\n") as draft,
     ):
-        for number, document in enumerate(documents, 1):
-            _write_sentence(document, draft, options.scheme, notes)
+        number = 0
+        for document in documents:
+            if not _write_sentence(document, draft, options.scheme, notes):
+                continue
+            number += 1
             with_unknown = with_unknown or bool(document.unknown)
             if document.dropped or document.rejected:
                 notes.change("dropped or rejected spans, which a token file cannot hold (left out)", document.id)
             count_unsaid(document, "a token file", notes)
             if document.id != str(number):
                 notes.change("document id, which a token file does not hold (numbered anew)", document.id)
-            if document.complete:
+            if document.complete is True:
                 unsaid.change("complete document: a token file says so only when it is read as such", document.id)
+            elif document.complete:
+                notes.change("document complete for some types, which a token file cannot say (left out)", document.id)
         if not with_unknown:
             notes.merge(unsaid)
         if options.strict:
             notes.refuse_changes()
         draft.seek(0)
-        while part := draft.read(BLOCK):
+        part = keep_mark(draft.read(BLOCK))
+        while part:
             handle.write(part.replace(_UNDECIDED, UNKNOWN if with_unknown else OUTSIDE))
+            part = draft.read(BLOCK)
 
 
 formats.add("conll", Format((".conll", ".tsv", ".bio", ".iob", ".bmes"), read, write))
@@ -128,11 +135,11 @@ def _sentences(path: Path, lines: list[str], options: ReadOptions, notes: Notes)
             continue
         sentence = sentence or _Sentence()
         cells = _cells(line, separator)
-        if not sentence.words and _is_comment(line, cells, columns):
+        if not sentence.words and _is_comment(line, cells, columns, separator):
             if named := _ID_COMMENT.fullmatch(line.strip()):
                 sentence.id = named[1]
             continue
-        if cells[0] == _DOCSTART:
+        if cells[0] == _DOCSTART and not sentence.words and not _is_tag(cells[-1], but=OUTSIDE):
             continue
         try:
             _add_row(sentence, cells, columns, first_row, options)
@@ -193,9 +200,23 @@ def _cells(line: str, separator: str | None) -> list[str]:
     return line.split(separator) if separator is not None else re.split(r"[ \t]+", line.strip(" \t"))
 
 
-def _is_comment(line: str, cells: list[str], columns: int) -> bool:
-    """A line before the first token of a sentence that begins with # and is not a row: '#<TAB>O' is the token #."""
-    return line.startswith("#") and (len(cells) != columns or _ID_COMMENT.fullmatch(line.strip()) is not None)
+def _is_comment(line: str, cells: list[str], columns: int, separator: str | None) -> bool:
+    """A line before the first token of a sentence that begins with # and is not a row: '#<TAB>O' is the token #.
+
+    Blanks stand inside comments too: where they part columns, and in ids, the last cell decides.
+    """
+    if not line.startswith("#") or len(cells) != columns:
+        return line.startswith("#")
+    may_be = separator is None or _ID_COMMENT.fullmatch(line.strip()) is not None
+    return may_be and not _is_tag(cells[-1])
+
+
+def _is_tag(cell: str, *, but: str | None = None) -> bool:
+    try:
+        split_tag(cell)
+    except InputError:
+        return False
+    return cell != but
 
 
 def _scheme(path: Path, sentences: list[_Sentence], options: ReadOptions, notes: Notes) -> str:
@@ -223,7 +244,8 @@ def _spans(
             raise CorpusError(error.message, path=path, line=line) from None
         spans += parsed.spans
         for index, what in parsed.ill_formed:
-            if index == 0 and before is not None and _same_type(before.tags[-1], tags[0]):
+            goes_on = index == 0 and what.startswith("inside tag")
+            if goes_on and before is not None and _same_type(before.tags[-1], tags[0]):
                 what = "entity that goes on over a sentence break"
             done = "kept as an entity of its own" if options.rule == "lenient" else "left out by the strict rule"
             notes.change(f"{what} ({done})", f"{path}:{sentence.lines[index]}")
@@ -290,15 +312,19 @@ def join_words(words: list[str], between: Callable[[str, str], str] = _blank) ->
 # Writing
 
 
-def _write_sentence(document: Document, draft: IO[str], scheme: str, notes: Notes) -> None:
+def _write_sentence(document: Document, draft: IO[str], scheme: str, notes: Notes) -> bool:
+    """Whether there was something to write."""
     words = words_of(document)
     spans = _representable(document, words, notes)
     tags = _leave_undecided(document, words, spans_to_tags(len(words), spans, scheme=scheme))
     rows = [f"{_cell(document.text[start:end], notes)}\t{tag}\n" for (start, end), tag in zip(words, tags, strict=True)]
-    if rows:
-        draft.write("".join(rows) + "\n")
-    else:
+    if not rows:
         notes.change("document without a word (left out)", document.id)
+        return False
+    if rows[0].startswith(f"{_DOCSTART}\t") and tags[0] in (OUTSIDE, _UNDECIDED):
+        notes.change(f"first word {_DOCSTART}, which is passed over when it is read", document.id)
+    draft.write("".join(rows) + "\n")
+    return True
 
 
 def _representable(document: Document, words: tuple[Range, ...], notes: Notes) -> list[Span]:

@@ -102,9 +102,10 @@ def _no_constant(name: str) -> None:
 
 
 def _document(values: dict[str, Any], number: int, notes: Notes, *, where: str) -> Document:
-    for key in values.keys() - _KEYS:
+    for key in sorted(values.keys() - _KEYS):
         notes.change(f"key {key!r} is not one of goldgap's (not kept)", where)
-    identity = values.get("id", number)
+    identity = values.get("id")
+    identity = number if identity is None else identity
     if not isinstance(identity, str | int) or isinstance(identity, bool):
         raise InputError(f"id {identity!r} is neither a string nor a whole number")
     words = values.get("tokens")

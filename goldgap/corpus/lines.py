@@ -17,7 +17,7 @@ from goldgap.core.files import (
 )
 from goldgap.core.notes import Notes
 
-REPLACEMENT = "\ufffd"
+REPLACEMENT, MARK = "\ufffd", "\ufeff"
 
 
 class Ids:
@@ -33,6 +33,11 @@ class Ids:
                 f"the id {name!r} was given on line {first} already; ids must be unique, or left out to be numbered"
             )
         return name
+
+
+def keep_mark(beginning: str) -> str:
+    """What a file begins with: readers take one byte order mark off, so one of the text's own needs another before."""
+    return MARK + beginning if beginning.startswith(MARK) else beginning
 
 
 def read_whole(path: Path, notes: Notes, *, repair: bool = False) -> str:

@@ -10,24 +10,32 @@ from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
 from goldgap.core.document import Document
 from goldgap.core.files import write_atomic
 from goldgap.core.notes import Notes
-from goldgap.corpus.lines import iterate_lines
+from goldgap.corpus.lines import iterate_lines, keep_mark
 from goldgap.corpus.lost import count_lost
+
+
+_ROW = re.compile(r"[ \t](O|[BIESLMU]-\S+)\Z")
 
 
 def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
     """Documents named by their line number; blank lines are passed over."""
-    blank = 0
+    blank = rows = texts = 0
     for number, line in enumerate(iterate_lines(path, notes, repair=options.on_error == "repair"), 1):
         if line.strip():
+            texts += 1
+            rows += _ROW.search(line) is not None
             yield Document(line, id=str(number))
         else:
             blank += 1
+    if 2 * rows > texts:
+        notes.change("line that looks like a row of a token file: read it with --format conll", str(path), count=rows)
     if blank:
         notes.fact("blank lines", f"{blank:,} passed over")
 
 
 def write(documents: Iterable[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
     """Only the text; line ends and NUL inside it become blanks."""
+    number = 0
     with write_atomic(path) as handle:
         for document in documents:
             line = re.sub(r"[\r\n\0]", " ", document.text)
@@ -38,8 +46,11 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
             count_lost(document, "raw text", notes)
             if not line.strip():
                 notes.change("document without text (left out)", document.id)
-            else:
-                handle.write(line + "\n")
+                continue
+            number += 1
+            if document.id != str(number):
+                notes.change("document id, which raw text does not hold (numbered anew)", document.id)
+            handle.write((keep_mark(line) if number == 1 else line) + "\n")
         if options.strict:
             notes.refuse_changes()
 

@@ -181,11 +181,11 @@ def _edges_inside(chunk: str) -> frozenset[int]:
 
 
 def _variants(surface: str) -> tuple[str, ...]:
-    """The surface, and its regular plural if its last word is one of letters."""
+    """The surface, and its regular plural if its last word is one of letters: of NSAID, NSAIDs and NSAIDS."""
     if len(surface) <= SHORT or len(surface.split(" ")[-1]) < 2 or not surface[-1].isalpha():
         return (surface,)
     if surface[-1] in "yY" and surface[-2].lower() not in "aeiou":
         plural = surface[:-1] + "ies"
     else:
         plural = surface + ("es" if _SIBILANT.search(surface) else "s")
-    return surface, plural.upper() if surface.isupper() else plural
+    return (surface, f"{surface}s", plural.upper()) if surface.isupper() else (surface, plural)

@@ -17,7 +17,7 @@ import pytest
 from goldgap import Corpus, Document, Entity
 from goldgap.compare.contest import compare
 from goldgap.compare.runs import Runs
-from goldgap.core.files import hashes_of, sha256
+from goldgap.core.files import commit_directory, hashes_of, sha256
 from goldgap.demo import DEV, DICTIONARY, TEST
 from goldgap.evaluate.scores import evaluate
 from goldgap.report.comparison import comparison_markdown, verdict_of
@@ -516,8 +516,13 @@ def test_the_hash_of_a_folder_is_that_of_its_manifest_or_of_all_in_it(tmp_path: 
     (folder / "a.txt").write_text("b", encoding="utf-8")
     (after,) = hashes_of([folder]).values()
     assert before != after
-    (folder / "manifest.json").write_text("{}", encoding="utf-8")
-    assert hashes_of([folder]) == {str(folder / "manifest.json"): sha256(folder / "manifest.json")}
+    with commit_directory(tmp_path / "listed") as place:
+        (place / "a.ann").write_text("a", encoding="utf-8")
+    manifest = tmp_path / "listed" / "manifest.json"
+    assert hashes_of([manifest.parent]) == {str(manifest): sha256(manifest)}
+    (manifest.parent / "a.ann").write_text("b", encoding="utf-8")
+    (edited,) = hashes_of([manifest.parent]).values()
+    assert edited != sha256(manifest)
 
 
 # Colours
