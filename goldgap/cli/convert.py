@@ -25,8 +25,10 @@ def convert(
     """
     from goldgap.cli.show import out, show_notes
     from goldgap.core.files import keep_apart
+    from goldgap.corpus.tags import letters_of
 
     keep_apart(target, source)
+    letters_of(to_scheme)  # refuses an unknown name, whatever is written
     corpus = reading.read(source)
     notes = corpus.write(target, format=to, scheme=to_scheme, strict=reading.strict)
     show_notes(notes, f"while writing {target}")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from goldgap.cli.reproduce import DATA, DataFolder, data_folder
+
+if TYPE_CHECKING:
+    from goldgap.compare.datasets import Dataset
 
 
 def datasets(
@@ -17,29 +21,29 @@ def datasets(
 
     Example: goldgap datasets --data corpora
     """
-    from goldgap.cli.show import out, show_facts, words_table
+    from goldgap.cli.show import out, words_table
     from goldgap.compare.datasets import dataset, registry
 
-    if name is None and data is None and not os.environ.get(DATA):
+    known = data is not None or bool(os.environ.get(DATA))
+    if name is not None:
+        one = dataset(name)
+        _tell(one, data_folder(data) if known else None)
+    elif known:
+        folder = data_folder(data)
+        files = {key: ", ".join(sorted(set(one.states(folder).values()))) for key, one in registry().items()}
+        out.print(words_table(("name", "files", "what"), [(key, files[key], registry()[key].what) for key in files]))
+    else:
         out.print(words_table(("name", "what"), [(key, one.what) for key, one in registry().items()]))
         out.print(f"\nwhich of them are there: name their folder with --data, or in {DATA}")
-        return
-    folder = data_folder(data)
-    if name is None:
-        rows = []
-        for key, one in registry().items():
-            rows.append((key, ", ".join(sorted(set(one.states(folder).values()))), one.what))
-        out.print(words_table(("name", "files", "what"), rows))
-        return
-    one = dataset(name)
+
+
+def _tell(one: Dataset, folder: Path | None) -> None:
+    from goldgap.cli.show import out, show_facts, words_table
+
     show_facts({"what": one.what, "source": one.source, "licence": one.licence})
     out.print()
-    states = one.states(folder)
-    out.print(
-        words_table(
-            ("part", "path", "state", "sha256"),
-            [(part, file.path, states[part], file.sha256[:16]) for part, file in one.files.items()],
-        )
-    )
+    states = dict.fromkeys(one.files, "not looked for") if folder is None else one.states(folder)
+    rows = [(part, file.path, states[part], file.sha256[:16]) for part, file in one.files.items()]
+    out.print(words_table(("part", "path", "state", "sha256"), rows))
     for trap in one.traps:
         out.print(f"- {trap}")

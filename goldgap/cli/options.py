@@ -79,6 +79,7 @@ class Reading:
     def __init__(self, *, strict: bool, **options: Any) -> None:
         self.strict = strict
         self.options = {name: str(value) if isinstance(value, StrEnum) else value for name, value in options.items()}
+        self._asked = False
 
     def read(self, path: Path, *, complete: bool | None = None) -> Corpus:
         """The corpus at `path`; what was assumed or repaired is told on the error channel.
@@ -88,7 +89,7 @@ class Reading:
         from goldgap import Corpus
         from goldgap.cli.show import show_notes
 
-        corpus = Corpus.read(path, **self.options, complete=complete)
+        corpus = Corpus.read(path, **self._options_for(path), complete=complete)
         if self.strict:
             corpus.notes.refuse_changes()
         show_notes(corpus.notes, f"while reading {path}")
@@ -115,9 +116,18 @@ class Reading:
         """The documents at `path` one after the other; `notes` are whole when the last was read."""
         from goldgap.corpus import stream
 
-        yield from stream(path, notes=notes, **self.options)
+        yield from stream(path, notes=notes, **self._options_for(path))
         if self.strict:
             notes.refuse_changes()
+
+    def _options_for(self, path: Path) -> dict[str, Any]:
+        """The format that is named holds for the first input, and for others whose extension does not say theirs."""
+        from goldgap.core.corpus import formats
+
+        said = {extension for name, one in formats.items() if name != "text" for extension in one.extensions}
+        own = self._asked and path.suffix.lower() in said
+        self._asked = True
+        return {**self.options, "format": None} if own else self.options
 
 
 def check_annotated(output: Path, *sources: Path | None) -> None:

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
@@ -20,7 +21,7 @@ from goldgap.core.errors import InputError, IntegrityError, RunError
 MANIFEST = "manifest.json"
 MANIFEST_FORMAT = 1
 SIZE_LIMIT = 4 << 30
-"""Bytes that one input file may have, against a wrong file given by accident."""
+"""Bytes that a file may have which is read whole, against a wrong one given by accident."""
 BLOCK = 1 << 16
 """Bytes of a file of lines that are held at once."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -37,7 +38,7 @@ def read_bytes(path: Path, *, limit: int = SIZE_LIMIT) -> bytes:
 
 def read_line_blocks(path: Path) -> Iterator[bytes]:
     """The content of a regular file in blocks that end where a line ends, be that at LF, CRLF or CR."""
-    _check_source(path, SIZE_LIMIT)
+    _check_source(path, sys.maxsize)
     unfinished: list[bytes] = []
     try:
         with path.open("rb") as handle:
@@ -286,7 +287,7 @@ def digest(path: Path) -> str:
 
 
 def hashes_of(paths: Iterable[Path]) -> dict[str, str]:
-    """The digest of each file or folder, by its path; of a folder that is as its manifest says, that of the manifest."""
+    """The digest of each file or folder, by its path; where a folder is as its manifest says, that of the manifest."""
     files = (path / MANIFEST if _is_as_listed(path) else path for path in paths)
     return {str(file): digest(file) for file in files}
 

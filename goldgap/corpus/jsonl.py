@@ -26,7 +26,10 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
         if not line.strip():
             continue
         try:
-            document = _document(_parse(line), number, notes, where=f"{path}:{number}")
+            values = _parse(line)
+            document = _document(values, number, notes, where=f"{path}:{number}")
+            if values.get("id") is None:
+                document = document.replace(id=ids.number(number))
             ids.claim(document.id, number)
         except InputError as error:
             if options.on_error == "error":

@@ -26,6 +26,10 @@ class Ids:
     def __init__(self) -> None:
         self._line_of: dict[str, int] = {}
 
+    def number(self, line: int) -> str:
+        """An id for a document without one: its line, unless an earlier document is called so."""
+        return str(line) if str(line) not in self._line_of else f"unnamed-{line}"
+
     def claim(self, name: str, line: int) -> str:
         first = self._line_of.setdefault(name, line)
         if first != line:

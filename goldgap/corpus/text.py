@@ -13,8 +13,8 @@ from goldgap.core.notes import Notes
 from goldgap.corpus.lines import iterate_lines, keep_mark
 from goldgap.corpus.lost import count_lost
 
-
 _ROW = re.compile(r"[ \t](O|[BIESLMU]-\S+)\Z")
+"""How a line of a token file ends."""
 
 
 def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:

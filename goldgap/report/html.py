@@ -89,7 +89,8 @@ def comparison_page(values: Values) -> str:
 
 
 def _page(template: str, values: Values, **more: Any) -> str:
-    return render(template, {**values, **more, "style": Markup(STYLE), "version": __version__})
+    page = render(template, {**values, **more, "style": Markup(STYLE), "version": __version__})
+    return page.encode(errors="backslashreplace").decode()  # names of files need not be Unicode
 
 
 def _optional(values: Values, *names: str) -> dict[str, Any]:

@@ -1,0 +1,159 @@
+"""What files hold is read back as it was, or said to be lost; nothing that is read is written over."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from goldgap import Corpus, Dictionary, Document, Entity
+from goldgap.core.errors import CorpusError, InputError
+from goldgap.distant.annotate import annotate
+from goldgap.distant.rules import MatchRules
+from tests.command import Run
+
+
+def notes_of(documents: list[Document], path: Path) -> str:
+    return "\n".join(Corpus(documents).write(path).lines())
+
+
+def test_the_text_of_a_brat_document_is_not_written_over(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "n.txt").write_text("Ann lives\nin Oslo.\n", encoding="utf-8")
+    (tmp_path / "n.ann").write_text("T1\tPER 0 3\tAnn\n", encoding="utf-8")
+    done = run("convert", tmp_path / "n.ann", tmp_path / "n.txt")
+    assert (done.status, "it is read by this command" in done.err) == (2, True)
+    assert (tmp_path / "n.txt").read_text(encoding="utf-8") == "Ann lives\nin Oslo.\n"
+
+
+@pytest.mark.parametrize("name", ["out.conll", "out.txt", "out.ann", "out.jsonl"])
+def test_a_text_that_begins_with_a_byte_order_mark_keeps_it(name: str, tmp_path: Path) -> None:
+    document = Document("\ufeffAnn lives", (Entity(1, 4, "PER"),), id="1", tokens=((0, 1), (1, 4), (5, 10)))
+    if name == "out.conll":
+        document = document.replace(entities=(), tokens=((0, 4), (5, 10)))
+    Corpus([document]).write(tmp_path / name)
+    (read,) = Corpus.read(tmp_path / name)
+    assert read.text == document.text
+    if name in ("out.ann", "out.jsonl"):
+        assert read.entities == document.entities
+
+
+@pytest.mark.parametrize(
+    ("rows", "words", "labels", "name"),
+    [
+        ("-DOCSTART-\tO\n\nAnn\tB-PER\n", ["Ann"], ["PER"], "1"),
+        ("-DOCSTART- -X- -X- O\n\nAnn NN NP B-PER\n", ["Ann"], ["PER"], "1"),
+        ("-DOCSTART-\tB-ORG\nCorp\tI-ORG\n", ["-DOCSTART-", "Corp"], ["ORG"], "1"),
+        ("the\tO\n-DOCSTART-\tO\n", ["the", "-DOCSTART-"], [], "1"),
+        ("#id=5\tB-PER\nleft\tO\n", ["#id=5", "left"], ["PER"], "1"),
+        ("# id = 5\nAnn\tB-PER\n", ["Ann"], ["PER"], "5"),
+        ("# newdoc\nAnn B-PER\n", ["Ann"], ["PER"], "1"),
+        ("# O\nAnn B-PER\n", ["#", "Ann"], ["PER"], "1"),
+    ],
+)
+def test_what_is_a_word_and_what_a_comment(
+    rows: str, words: list[str], labels: list[str], name: str, tmp_path: Path
+) -> None:
+    (path := tmp_path / "a.conll").write_text(rows, encoding="utf-8")
+    (read,) = Corpus.read(path)
+    assert read.tokens is not None
+    assert [read.text[start:end] for start, end in read.tokens] == words
+    assert ([entity.label for entity in read.entities], read.id) == (labels, name)
+
+
+def test_a_first_word_that_would_be_passed_over_is_told(tmp_path: Path) -> None:
+    documents = [Document("-DOCSTART- is a word", tokens=((0, 10), (11, 13), (14, 15), (16, 20)))]
+    assert "-DOCSTART-" in notes_of(documents, tmp_path / "a.conll")
+
+
+def test_knowledge_that_a_token_file_cannot_hold_is_told_beside_unknown_words(tmp_path: Path) -> None:
+    partly = Document("Ann lives", complete=frozenset({"PER"}))
+    with_unknown = Document("Ann lives", complete=True, unknown=((4, 9),))
+    assert "complete for some types" in notes_of([with_unknown, partly], tmp_path / "a.conll")
+    assert "complete for some types" in notes_of([partly], tmp_path / "b.conll")
+    assert "complete" not in notes_of([with_unknown], tmp_path / "c.conll")
+
+
+@pytest.mark.parametrize("name", ["a.conll", "a.txt"])
+def test_numbers_that_shift_behind_a_document_without_words_are_told(name: str, tmp_path: Path) -> None:
+    documents = [Document("Ann", id="1"), Document(" ", id="2"), Document("Bob", id="3")]
+    assert "document id" in notes_of(documents, tmp_path / name)
+    assert "document id" not in notes_of([Document("Ann", id="1"), Document("Bob", id="2")], tmp_path / name)
+
+
+def test_a_sentence_break_is_blamed_only_for_inside_tags(tmp_path: Path) -> None:
+    (path := tmp_path / "a.conll").write_text("Ann\tB-PER\nLee\tE-PER\n\nBob\tB-PER\nwent\tO\n\nHe\tS-PER\n", "utf-8")
+    (told,) = Corpus.read(path).notes.lines()[-1:]
+    assert "entity without an end tag" in told
+
+
+def test_raw_text_that_looks_like_a_token_file_is_told(tmp_path: Path) -> None:
+    (rows := tmp_path / "rows.txt").write_text("Ann\tB-PER\nlives\tO\n\nBob\tB-PER\n", encoding="utf-8")
+    assert any("--format conll" in line for line in Corpus.read(rows).notes.lines())
+    (text := tmp_path / "text.txt").write_text("Ann has blood of group O\nBob lives\nBob\n", encoding="utf-8")
+    assert not Corpus.read(text).notes.changes
+
+
+def test_documents_without_an_id_are_numbered_past_those_that_have_one(tmp_path: Path) -> None:
+    lines = [{"id": "2", "text": "a"}, {"text": "b"}, {"id": None, "text": "c"}]
+    (path := tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert [document.id for document in Corpus.read(path)] == ["2", "unnamed-2", "3"]
+
+
+def test_a_format_that_is_named_holds_for_files_that_do_not_say_theirs(run: Run, tmp_path: Path) -> None:
+    (gold := tmp_path / "gold.txt").write_text("Ann\tB-PER\nlives\tO\n", encoding="utf-8")
+    for name in ("found.jsonl", "found.txt"):
+        Corpus.read(gold, format="conll").write(tmp_path / name, format="jsonl" if name.endswith("jsonl") else "conll")
+        done = run("evaluate", gold, tmp_path / name, "--format", "conll", "--json", "--samples", "0")
+        assert json.loads(done.out)["strict"]["tp"] == 1
+
+
+def test_fragments_in_any_order_are_taken_as_the_whole_stretch(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Ann and Bob", encoding="utf-8")
+    (path := tmp_path / "a.ann").write_text("T1\tPER 8 11;0 3\tBob Ann\n", encoding="utf-8")
+    (read,) = Corpus.read(path, on_error="repair")
+    assert read.entities == (Entity(0, 11, "PER"),)
+
+
+@pytest.mark.parametrize("name", ["a/b", "a\\b", "a\nb", ".a", "x" * 260])
+def test_ids_that_name_no_file_are_refused_by_brat(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be the name of a file"):
+        Corpus([Document("Ann", id=name)]).write(tmp_path / "folder", format="brat")
+
+
+def test_names_of_files_that_are_not_unicode_are_told_and_shown(run: Run, tmp_path: Path) -> None:
+    gold = tmp_path / "g\udce9.jsonl"
+    Corpus([Document("Ann", (Entity(0, 3, "PER"),))]).write(gold)
+    assert run("evaluate", gold, gold, "--html", tmp_path / "r.html", "--samples", "0").status == 0
+    assert "g\\udce9.jsonl" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    (tmp_path / "b\udce9.txt").write_text("Ann", encoding="utf-8")
+    (tmp_path / "b\udce9.ann").write_text("", encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"b.*\.ann"):
+        Corpus.read(tmp_path / "b\udce9.ann")
+
+
+def test_what_loses_to_a_longer_match_was_not_ambiguous(tmp_path: Path) -> None:
+    (path := tmp_path / "d.tsv").write_text("A\tacute pain\nB\tpain\nC\tpain\n", encoding="utf-8")
+    terms = Dictionary.read(path)
+    assert not annotate(Corpus([Document("acute pain")]), terms, MatchRules()).usage.ambiguous
+    assert annotate(Corpus([Document("dull pain")]), terms, MatchRules()).usage.ambiguous
+
+
+def test_plurals_of_acronyms_are_found_in_both_spellings(tmp_path: Path) -> None:
+    (path := tmp_path / "d.tsv").write_text("DRUG\tNSAID\n", encoding="utf-8")
+    text = Corpus([Document("NSAIDs help. NSAIDS too. An NSAID. Nsaids not.")])
+    (found,) = annotate(text, Dictionary.read(path), MatchRules(plurals=True)).corpus
+    assert [found.surface(entity) for entity in found.entities] == ["NSAIDs", "NSAIDS", "NSAID"]
+
+
+def test_a_corpus_is_told_of_without_its_folder(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GOLDGAP_DATA", raising=False)
+    done = run("datasets", "wikigold")
+    assert (done.status, "CC-BY" in done.out, "not looked for" in done.out) == (0, True, True)
+    assert "there is no corpus 'nope'" in run("datasets", "nope").err
+
+
+def test_a_scheme_that_does_not_exist_is_refused_whatever_is_written(run: Run, tmp_path: Path) -> None:
+    Corpus([Document("Ann")]).write(tmp_path / "a.jsonl")
+    done = run("convert", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--to-scheme", "nonsense")
+    assert (done.status, "there is no tag scheme" in done.err) == (2, True)
