@@ -52,14 +52,17 @@ class Contrastive:
     span: Amount = 0.6
     mentions: Share = 0.5
 
-    def __call__(self, similarity: Similarity, types: Tensor, unknown: Tensor, keep: Tensor) -> Tensor:
+    def __call__(
+        self, similarity: Similarity, types: Tensor, unknown: Tensor, keep: Tensor, aside: Tensor | None = None
+    ) -> Tensor:
         """A scalar.
 
         types           (batch, cell, type): 3 or 2 a mention, the former one that is taught elsewhere; 1 known not to
                         be one; 0 neither
         unknown, keep   (batch, cell): cells of which some type is unknown, and those among them that are negatives
+        aside           (batch, cell): those among the unknown that nothing is to be learned from, nor from their ends
         """
-        sets = candidates(types, unknown, keep, words=similarity.start.shape[1])
+        sets = candidates(types, unknown, keep, aside, words=similarity.start.shape[1])
         total = similarity.span.new_zeros(())
         for name, weight in (("start", self.start), ("end", self.end), ("span", self.span)):
             scores, own = getattr(similarity, name), sets[name]
@@ -80,11 +83,14 @@ class Candidates(NamedTuple):
     negatives: Tensor
 
 
-def candidates(types: Tensor, unknown: Tensor, keep: Tensor, *, words: int) -> dict[str, Candidates]:
+def candidates(
+    types: Tensor, unknown: Tensor, keep: Tensor, aside: Tensor | None = None, *, words: int
+) -> dict[str, Candidates]:
     """Mentions and negatives of the three objectives.
 
     A word is a negative start for a type when no span from it can be a mention, or when a span from it was kept as a
-    negative, and no mention begins there, be it one that is taught in another window; the same holds for ends.
+    negative, and no mention begins there, be it one that is taught in another window, nor a span that was set aside;
+    the same holds for ends.
     """
     batch, cells, kinds = types.shape
     widths = cells // max(words, 1)
@@ -103,7 +109,10 @@ def candidates(types: Tensor, unknown: Tensor, keep: Tensor, *, words: int) -> d
 
         some_kept, some_mention = count(kept) > 0, count(types >= 2) > 0
         all_known = (count(negative) > 0) & (count(open_) == 0)
-        found[name] = Candidates(torch.stack([place, at[cell], kind], -1), (some_kept | all_known) & ~some_mention)
+        no_end = (some_kept | all_known) & ~some_mention
+        if aside is not None:
+            no_end = no_end & (count(aside.unsqueeze(-1) & (types == 0)) == 0)
+        found[name] = Candidates(torch.stack([place, at[cell], kind], -1), no_end)
     return found
 
 

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from goldgap.core.document import Document, Entity, Range, Rejected
+from goldgap.core.document import EXPLORATORY, Document, Entity, Range, Rejected
 from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
 from goldgap.corpus.words import word_spans, words_of, words_touching
@@ -64,7 +64,8 @@ class Knowledge:
     max_width           words of the widest span; 0: as many as the sentence has
     certain_negatives   what overlaps an annotation made by a person is not an entity, in flat corpora
     several             a span can have several types. Whoever annotated one type of a span has looked at it: its other
-                        types are ruled out; and a span of which some types are known is unknown as for the others
+                        types are ruled out, but where an exploratory model guessed the one; and a span of which some
+                        types are known is unknown as for the others
     """
 
     labels: Labels
@@ -91,7 +92,11 @@ def states_of(example: Example, document: Document, knowledge: Knowledge, notes:
     labels = np.where(is_entity & mine, annotated.argmax(-1) + 1 if types else 0, 0).astype(np.int64)
     known: dict[str, Grid | NDArray[np.int8]] = {}
     if knowledge.several:
-        of_others = (ruled_out | is_entity[..., None]) & mine[..., None]
+        looked_at = is_entity
+        if any(entity.source == EXPLORATORY for entity in document.entities):
+            told = [entity for entity in document.entities if entity.source != EXPLORATORY]
+            looked_at = _marked(document, told, knowledge, shape).any(-1)
+        of_others = (ruled_out | looked_at[..., None]) & mine[..., None]
         known["types"] = np.where(annotated, np.where(mine, 2, 3)[..., None], of_others).astype(np.int8)
         partly = np.zeros_like(partly)
     elif partly.any():

@@ -15,6 +15,9 @@ from goldgap.models.scores import SpanScores
 from goldgap.train.data import TrainingSet
 from goldgap.train.recipe import AUTO, TwoStepSettings
 
+CALLED = "called an entity"
+"""The statistic of `two_step.share = auto`: below 0, some type is ahead of O."""
+
 
 class Doubt(NamedTuple):
     """A cell that may be a missing annotation: the smaller the value, the more it looks like one.
@@ -46,7 +49,7 @@ def doubts(model: Model, data: TrainingSet, statistic: str) -> list[Doubt]:
 
 def statistic_for(settings: TwoStepSettings) -> str:
     """What says how doubtful a cell is: with auto, whether it is called an entity."""
-    return "o-margin" if settings.share == AUTO else settings.statistic
+    return CALLED if settings.share == AUTO else settings.statistic
 
 
 def statistic_of(scores: SpanScores, words: Tensor, statistic: str) -> Tensor:
@@ -58,7 +61,9 @@ def statistic_of(scores: SpanScores, words: Tensor, statistic: str) -> Tensor:
     if statistic == "marginal":
         assert isinstance(scores.chain, Chain), "a recipe pairs this statistic with a tagger"
         return scores.chain.log_marginals(logits, words)[..., 0]
-    if statistic == "o-margin":
+    if statistic == CALLED and isinstance(scores.chain, Chain):  # neighbouring tags have a say in it
+        logits = scores.chain.log_marginals(logits, words)
+    if statistic in ("o-margin", CALLED):
         return logits[..., 0] - logits[..., 1:].amax(-1)
     return logits[..., 0] if scores.chain is not None else logits[..., 0] - logits.mean(-1)
 

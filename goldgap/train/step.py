@@ -153,7 +153,7 @@ def total_loss(
         assert scores.similarity is not None, "a recipe pairs this loss with a bi-encoder"
         assert known.types is not None, "and its states are by type"
         unknown = known.unknown if known.aside is None else known.unknown | known.aside
-        return loss(scores.similarity, known.types, unknown, keep)
+        return loss(scores.similarity, known.types, unknown, keep, known.aside)
     if isinstance(loss, SequenceLoss):
         assert scores.chain is not None, "a recipe pairs this loss with a tagger"
         allowed, gone = _allowed(known, keep, scores.logits.shape[-1])

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,12 +30,15 @@ from goldgap.train.left_out import listed
 from goldgap.train.loop import Observer, Seen, Trained, train
 from goldgap.train.methods import METHODS
 from goldgap.train.place import LEFT_OUT
-from goldgap.train.recipe import Recipe, TwoStepSettings, recipe_for
+from goldgap.train.recipe import Recipe, TrainSettings, TwoStepSettings, recipe_for
+from goldgap.train.resolve import resolved
 from goldgap.train.split import describe, split
 
 EXPLORE, CELLS = "explore", "cells.json"
 _LEARNED = {"dynamic": "dynamic", "global": "global", "dev": "dynamic"}
 """Thresholds of the exploratory training, which has no dev set."""
+_SHARED = {"overlap", "certain_negatives"}
+"""Settings of `train` that both steps must agree in."""
 
 
 class Sure(NamedTuple):
@@ -82,6 +86,9 @@ def train_in_two_steps(
 ) -> Trained:
     """As `goldgap.train.loop.train`, with the exploratory training before; killed at any instant, it goes on."""
     parts, first = split(recipe, corpus, dev, Notes()), exploratory(recipe)
+    resolved(recipe, parts)  # wrong names are told before the first step; types of dev alone are none of its own
+    own = {name: type_ for name, type_ in first.types.items() if name in parts.train.labels}
+    first = first.model_copy(update={"types": own})
     if recipe.two_step.none:
         TagSet(parts.train.labels, recipe.tagger.scheme, none=True)  # refused before the first step, not behind it
     identity = run_identity(recipe, describe(parts))
@@ -148,8 +155,7 @@ def exploratory(recipe: Recipe) -> Recipe:
     if settings.method:
         other = recipe_for(settings.method)
         loss = other.loss if recipe.model.kind == "span" else recipe.loss
-        rates = recipe.train.model_copy(update=METHODS[settings.method].settings.get("train", {}))
-        recipe = recipe.model_copy(update={"policy": other.policy, "loss": loss, "train": rates})
+        recipe = recipe.model_copy(update={"policy": other.policy, "loss": loss, "train": _rates(recipe, other)})
     options = recipe.train.model_copy(update={"epochs": settings.explore, "patience": 0})
     own_thresholds = recipe.bi_encoder.model_copy(update={"thresholds": _LEARNED[recipe.bi_encoder.thresholds]})
     first = recipe.model_copy(
@@ -162,15 +168,34 @@ def exploratory(recipe: Recipe) -> Recipe:
     return first
 
 
+def _rates(recipe: Recipe, other: Recipe) -> TrainSettings:
+    """The settings of `train` with those of another method, wherever one of the two methods has its own.
+
+    What says how documents are cut into cells, and which are known, stays: both steps are about the same cells.
+    """
+    own = {name for method in (recipe.method, other.method) for name in METHODS[method].settings.get("train", {})}
+    return recipe.train.model_copy(update={name: getattr(other.train, name) for name in own - _SHARED})
+
+
 def _sure(model: Model, recipe: Recipe, corpus: Corpus, least: float) -> Iterator[Sure]:
-    """What the model finds with at least this probability where nothing is annotated, nor known not to be an entity."""
+    """What the model finds with at least this probability where nothing is annotated, nor known not to be an entity.
+
+    A flat corpus stays flat; elsewhere, of one type, nothing is added that overlaps another of it: one mention with
+    several ends would be taught as several.
+    """
     if least == 1:
         return
     options, knowledge = recipe.decode, knowledge_of(recipe, model.labels, flat=is_flat(corpus))
-    how = "greedy" if knowledge.flat else options.how  # a flat corpus stays flat
-    thresholds = numbered(options.thresholds, model.labels)
+    thresholds, least = numbered(options.thresholds, model.labels), max(least, options.min_prob)
     found = candidates(model, corpus, joint=options.joint, rank_by=options.rank_by)
     for number, (document, items) in enumerate(found):
-        for one in decode(still_open(document, items, knowledge), how, min_prob=least, thresholds=thresholds):
-            if not any(other.start < one.end and one.start < other.end for other in document.entities):
-                yield Sure(number, one.start, one.end, model.labels.types[one.label - 1], one.score)
+        open_ = list(still_open(document, items, knowledge))
+        kinds = range(1, len(model.labels) + 1)
+        groups = [open_] if knowledge.flat else [[one for one in open_ if one.label == kind] for kind in kinds]
+        for one in chain.from_iterable(
+            decode(group, "greedy", min_prob=least, thresholds=thresholds) for group in groups
+        ):
+            label = model.labels.types[one.label - 1]
+            rivals = [other for other in document.entities if knowledge.flat or other.label == label]
+            if not any(other.start < one.end and one.start < other.end for other in rivals):
+                yield Sure(number, one.start, one.end, label, one.score)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import torch
@@ -20,9 +21,12 @@ from goldgap.compare.detection import (
     with_and_without_angle,
 )
 from goldgap.core.errors import ConfigError, InputError
+from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
+from goldgap.decode import Candidate
 from goldgap.distant.mask import mask
 from goldgap.evaluate.scores import evaluate
+from goldgap.models.model import Model
 from goldgap.train import two_step
 from goldgap.train.build import build
 from goldgap.train.data import NO_HINTS, Hints, prepare
@@ -186,6 +190,46 @@ def test_a_first_step_of_another_method_finds_what_it_calls_entities(tiny_encode
     assert len(wide.left_out) > len(model.left_out)
     assert all(one["value"] < 9 for one in wide.left_out)
     assert all(one["added"] is None for one in model.left_out)
+
+
+def test_a_first_step_of_another_method_has_its_rates_and_the_cells_of_this_one(tiny_encoder: Path) -> None:
+    first = exploratory(recipe(tiny_encoder, "uniform", two_step={"explore": 1, "method": "span"}))
+    assert (first.policy.name, first.train.known_weight) == ("all", 1.0)
+    own = {"train": {"overlap": 5, "certain_negatives": True}}
+    paper = exploratory(recipe(tiny_encoder, "binder", two_step={"explore": 1, "method": "binder-paper"}, **own))
+    assert (paper.train.overlap, paper.train.certain_negatives, paper.train.encoder_rate) == (5, True, 3e-5)
+
+
+def test_a_type_that_the_dev_set_alone_has_can_be_described(tiny_encoder: Path) -> None:
+    dev = Corpus([Document("Bob met Acme", (Entity(0, 3, "SHIP"),), id="ship")])
+    types = {"SHIP": {"description": "ships"}}
+    given = recipe(tiny_encoder, "binder", train={"epochs": 1}, two_step={"explore": 1}, types=types)
+    assert "SHIP" not in Recognizer.train(many(), dev, recipe=given).labels
+    wrong = recipe(tiny_encoder, "binder", two_step={"explore": 1}, types={"BOAT": {"description": "boats"}})
+    with pytest.raises(ConfigError, match="BOAT"):
+        Recognizer.train(many(), dev, recipe=wrong, observe=lambda _: pytest.fail("it was trained"))
+
+
+def test_in_nested_corpora_one_mention_of_a_type_is_added_once_and_inner_ones_are(
+    monkeypatch: pytest.MonkeyPatch, tiny_encoder: Path
+) -> None:
+    text = "Ann of Paris met Oslo Inc"
+    nested = Document(text, (Entity(17, 25, "ORG"),), id="0")
+    other = Document("a b", (Entity(0, 1, "ORG"), Entity(0, 3, "LOC")), id="1")
+    labels = Labels(("LOC", "ORG"))
+    items = [
+        Candidate(0, 6, 2, 0.8, 0.0), Candidate(0, 12, 2, 0.9, 0.0), Candidate(7, 12, 1, 0.95, 0.0),
+        Candidate(17, 21, 1, 0.99, 0.0), Candidate(22, 25, 2, 0.9, 0.0), Candidate(13, 16, 1, 0.6, 0.0),
+    ]  # fmt: skip
+    monkeypatch.setattr(two_step, "candidates", lambda *_, **__: [(nested, items), (other, [])])
+    model = cast(Model, SimpleNamespace(labels=labels))
+    found = two_step._sure(model, recipe(tiny_encoder, "span"), Corpus([nested, other]), 0.5)
+    assert {(one.start, one.end, one.label) for one in found} == {
+        (0, 12, "ORG"), (7, 12, "LOC"), (17, 21, "LOC"), (13, 16, "LOC"),
+    }  # fmt: skip
+    strict = recipe(tiny_encoder, "span", decode={"min_prob": 0.92})
+    found = two_step._sure(model, strict, Corpus([nested, other]), 0.5)
+    assert {(one.start, one.end) for one in found} == {(7, 12), (17, 21)}
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from tests.unit.test_states import (
     complete,
     entities,
     example_of,
+    guessed,
     rejected,
     state_by_the_book,
     unknown,
@@ -48,6 +49,7 @@ class World:
     sizes    words of each window; the widest is `longest`
     state    by (window, span, type)
     kept     (window, span) that the policy took for negatives, among those that are open for some type
+    aside    (window, span) that nothing is to be learned from, among the others that are open for some type
     """
 
     sizes: list[int]
@@ -55,6 +57,7 @@ class World:
     kinds: int
     state: dict[tuple[int, Span, int], str]
     kept: set[tuple[int, Span]]
+    aside: set[tuple[int, Span]] = field(default_factory=set)
 
     @property
     def longest(self) -> int:
@@ -90,6 +93,8 @@ def world(seed: int, states: tuple[str, ...] = STATES, *, keep: float = 0.5) -> 
             made.state.update({(b, s, k): state for k, state in enumerate(own)})
             if OPEN in own and chance.random() < keep:
                 made.kept.add((b, s))
+            elif OPEN in own and chance.random() < 0.3:
+                made.aside.add((b, s))
     return made
 
 
@@ -100,6 +105,7 @@ class Tensors(NamedTuple):
     types: Tensor
     unknown: Tensor
     keep: Tensor
+    aside: Tensor | None = None
 
     def loss(self, **weights: Any) -> Tensor:
         return Contrastive(**weights)(*self)
@@ -125,14 +131,15 @@ def tensors(made: World, seed: int = 0, *, thresholds: bool = True, scale: float
     ends = drawn(batch, made.longest, made.kinds), drawn(batch, made.longest, made.kinds)
     limits = Thresholds(*(drawn(batch, made.kinds) for _ in range(3)))
     types = torch.zeros(batch, cells, made.kinds, dtype=torch.int8)
-    unknown, keep = (torch.zeros(batch, cells, dtype=torch.bool) for _ in range(2))
+    unknown, keep, aside = (torch.zeros(batch, cells, dtype=torch.bool) for _ in range(3))
     for b, s, k in made.places():
         state, cell = made.state[b, s, k], made.cell(s)
         types[b, cell, k] = {ELSEWHERE: 3, MENTION: 2, NOT: 1}.get(state, 0)
         unknown[b, cell] |= state == OPEN
         keep[b, cell] |= (b, s) in made.kept
+        aside[b, cell] |= (b, s) in made.aside
     span = drawn(batch, cells, made.kinds)
-    return Tensors(Similarity(*ends, span, limits if thresholds else None), types, unknown, keep)
+    return Tensors(Similarity(*ends, span, limits if thresholds else None), types, unknown, keep, aside)
 
 
 # The oracle
@@ -151,7 +158,7 @@ def negatives_of(made: World, objective: str, window: int, kind: int) -> list[in
     found = []
     for word in range(made.sizes[window]):
         here = [s for s in state if s[OBJECTIVES.index(objective)] == word and state[s] != NOTHING]
-        if any(state[s] in (MENTION, ELSEWHERE) for s in here):
+        if any(state[s] in (MENTION, ELSEWHERE) or (state[s] == OPEN and (window, s) in made.aside) for s in here):
             continue
         if any(s in kept for s in here) or (here and all(state[s] == NOT for s in here)):
             found.append(word)
@@ -270,7 +277,7 @@ def test_where_all_is_known_the_negatives_are_all_that_is_no_mention_of_the_type
 def test_the_negatives_of_documents_are_those_of_what_is_known_of_them(
     entities: list[Entity], rejected: list[Rejected], complete: Any, unknown: Any, windows: list[Window], keep: bool
 ) -> None:
-    """From documents by way of their states, window by window; whoever annotated a span has ruled out other types."""
+    """From documents by way of their states, window by window; who annotated a span and did not guess has ruled out other types."""
     document = Document(TEXT, tuple(entities), complete=complete, rejected=tuple(rejected), unknown=unknown)
     made = World([end - first for first, end in windows], 3, 2, {}, set())
     for b, (i, j), k in made.places():
@@ -280,6 +287,8 @@ def test_the_negatives_of_documents_are_those_of_what_is_known_of_them(
             state = ELSEWHERE if known == "entity" else NOTHING
         elif known == "entity":
             state = MENTION
+        elif known == "unknown" and guessed(document, first, end):
+            state = NOTHING
         elif known == "not" or word_range(first, end) in {(e.start, e.end) for e in entities}:
             state = NOT
         else:

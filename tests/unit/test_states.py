@@ -66,6 +66,12 @@ def state_by_the_book(document: Document, first: int, end: int, label: str, cert
     return "unknown"
 
 
+def guessed(document: Document, first: int, end: int) -> bool:
+    """Whether an exploratory model alone annotated the span."""
+    sources = {one.source for one in document.entities if (one.start, one.end) == word_range(first, end)}
+    return sources == {"exploratory model"}
+
+
 spans = st.tuples(st.integers(0, 4), st.integers(1, 3)).map(lambda x: (x[0], min(x[0] + x[1], 5)))
 sources = st.sampled_from([None, "dictionary", "exploratory model", "a reviewer"])
 entities = st.lists(
@@ -104,6 +110,17 @@ def test_states_are_those_of_the_design(
             if set(by_type.values()) == {"not", "unknown"}:
                 assert found.possible is not None
                 assert found.possible[cell].tolist() == [True, *(by_type[label] == "unknown" for label in LABELS)]
+
+
+@pytest.mark.parametrize(("source", "state"), [(None, 1), ("dictionary", 1), ("exploratory model", 0)])
+def test_who_guessed_one_type_has_not_looked_at_the_others(source: str | None, state: int) -> None:
+    document = Document(TEXT, (entity(0, 2, "PER", source),))
+    knowledge = Knowledge(LABELS, 3, flat=False, several=True)
+    found = states_of(example_of(WHOLE), document, knowledge, Notes()).types
+    assert found is not None
+    assert dict(zip(LABELS, found[span(0, 2)].tolist(), strict=True)) == {"LOC": state, "PER": 2} | {
+        label: state for label in LABELS if label not in ("LOC", "PER")
+    }
 
 
 CUTS = [WHOLE, [Window(0, 3), Window(2, 5)], [Window(0, 2), Window(1, 4), Window(3, 5)], [Window(0, 3), Window(3, 5)]]
@@ -155,7 +172,7 @@ def test_every_type_of_every_span_has_its_state_in_the_window_that_owns_it(
                     assert found.types[cell].tolist() == [3 * (held and state == "entity") for state in by_type]
                     assert [int(grid[cell]) for grid in (found.labels, found.unknown, found.negative)] == [0, 0, 0]
                     continue
-                if "entity" in by_type:  # whoever annotated one type of a span has looked at it
+                if "entity" in by_type and not guessed(document, first, end):  # whoever annotated it has looked at it
                     by_type = [state if state == "entity" else "not" for state in by_type]
                 expected = [{"entity": 2, "not": 1, "unknown": 0}[state] for state in by_type]
                 assert found.types[cell].tolist() == expected

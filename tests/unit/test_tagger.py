@@ -24,7 +24,7 @@ from goldgap.models.states import BatchStates, States, stack
 from goldgap.models.tag_states import tag_states_of, taught
 from goldgap.models.tagger import read_off_tags
 from goldgap.models.tagset import TagSet
-from goldgap.train.doubts import Doubt, doubtful, statistic_of
+from goldgap.train.doubts import CALLED, Doubt, doubtful, statistic_of
 from goldgap.train.none_spans import drawn_spans, with_none
 from goldgap.train.recipe import TrainSettings, recipe_for
 from goldgap.train.step import total_loss
@@ -336,11 +336,14 @@ def test_values_by_hand() -> None:
     words = torch.tensor([2])
     assert statistic_of(scores, words, "o-value").tolist() == [[2.0, 0.0]]
     assert statistic_of(scores, words, "o-margin").tolist() == [[1.0, -4.0]]
+    assert statistic_of(scores._replace(chain=None), words, CALLED).tolist() == [[1.0, -4.0]]
     weights = {
         (a, b): math.exp(logits[0, 0, a] + logits[0, 1, b]) for a in (0, 1) for b in (0, 1, 2) if (a, b) != (0, 2)
     }
     first = sum(weight for tags, weight in weights.items() if tags[0] == 0) / sum(weights.values())
     assert statistic_of(scores, words, "marginal")[0, 0].exp().item() == pytest.approx(first, abs=1e-6)
+    second = [sum(weight for tags, weight in weights.items() if tags[0] == tag) for tag in (0, 1)]
+    assert statistic_of(scores, words, CALLED)[0, 0].item() == pytest.approx(math.log(second[0] / second[1]), abs=1e-5)
     spans = scores._replace(chain=None)
     assert statistic_of(spans, words, "o-value")[0].tolist() == pytest.approx([2.0, -5 / 3])
 
