@@ -418,6 +418,15 @@ def test_a_full_disk_behind_the_output_is_told_in_one_line(words: list[str]) -> 
     assert (done.returncode, done.stderr) == (1, told)
 
 
+@pytest.mark.parametrize(
+    "where", ["check {}", "annotate raw.txt -d {} -o out.jsonl", "evaluate raw.txt {} --format text"]
+)
+def test_a_name_that_no_system_opens_is_told(where: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "raw.txt").write_text("Ann\n", encoding="utf-8")
+    done = run(*where.format("a" * 300 + ".jsonl").split())
+    assert (done.status, done.err.count("\n"), "File name too long" in done.err) == (2, 1, True)
+
+
 def test_confusions_of_many_types_fit_into_a_terminal(run: Run, tmp_path: Path) -> None:
     names = [f"type-number-{number}" for number in range(18)]
     gold = [Document("Ann", (Entity(0, 3, name),), id=name) for name in names]

@@ -277,7 +277,7 @@ def test_where_all_is_known_the_negatives_are_all_that_is_no_mention_of_the_type
 def test_the_negatives_of_documents_are_those_of_what_is_known_of_them(
     entities: list[Entity], rejected: list[Rejected], complete: Any, unknown: Any, windows: list[Window], keep: bool
 ) -> None:
-    """From documents by way of their states, window by window; who annotated a span and did not guess has ruled out other types."""
+    """From documents by way of their states, window by window; who annotated a span ruled other types out."""
     document = Document(TEXT, tuple(entities), complete=complete, rejected=tuple(rejected), unknown=unknown)
     made = World([end - first for first, end in windows], 3, 2, {}, set())
     for b, (i, j), k in made.places():
