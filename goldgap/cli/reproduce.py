@@ -54,7 +54,7 @@ def reproduce(
     experiment = find_experiment(name, experiments)
     chosen = encoder or (experiment.encoder if full else None)
     shared = [
-        parse_settings(experiment.settings),
+        parse_settings([] if full else experiment.settings),
         {} if chosen is None else {"encoder": {"name": chosen}},
         parse_settings(settings or []),
     ]

@@ -64,7 +64,7 @@ class Experiment(Settings):
     score       the set whose F1 it shows
     baseline    the row that others are tested against
     encoder     the paper's, for --full
-    settings    of all rows, as KEY=VALUE
+    settings    of all rows at bench scale, as KEY=VALUE
     """
 
     paper: str
