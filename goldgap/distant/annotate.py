@@ -62,13 +62,12 @@ def _annotate(
     for (start, end), group in groupby(matches, key=itemgetter(0, 1)):
         found = [entry for _, _, entry in group]
         usage.found.update(found)
-        found = _not_rejected(found, start, end, dictionary, rejected)
+        entries = _settle(_not_rejected(found, start, end, dictionary, rejected), dictionary, rules, usage)
+        if not entries:
+            continue
         if start < reach and not rules.overlapping:
             if end > reach:
-                usage.conflicts.update(_settled(found, dictionary, rules))
-            continue
-        entries = _settled(found, dictionary, rules, usage)
-        if not entries:
+                usage.conflicts.update(entries)
             continue
         reach = max(reach, end)
         for number in entries:
@@ -86,13 +85,12 @@ def _not_rejected(
     return [number for number in entries if (start, end, dictionary.entries[number].label) not in rejected]
 
 
-def _settled(entries: list[int], dictionary: Dictionary, rules: MatchRules, usage: Usage | None = None) -> list[int]:
-    """The entries of one span that count, once its types are settled; where `usage` is given, that is counted."""
+def _settle(entries: list[int], dictionary: Dictionary, rules: MatchRules, usage: Usage) -> list[int]:
+    """The entries of one span that count, once its types are settled."""
     labels = [dictionary.entries[number].label for number in entries]
     if len(set(labels)) <= 1:
         return entries[:1]
-    if usage is not None:
-        usage.ambiguous[tuple(entries)] += 1
+    usage.ambiguous[tuple(entries)] += 1
     if rules.ambiguous == "all":
         return [number for index, number in enumerate(entries) if labels[index] not in labels[:index]]
     return entries[:1] if rules.ambiguous == "first" else []

@@ -132,13 +132,6 @@ def test_names_of_files_that_are_not_unicode_are_told_and_shown(run: Run, tmp_pa
         Corpus.read(tmp_path / "b\udce9.ann")
 
 
-def test_what_loses_to_a_longer_match_was_not_ambiguous(tmp_path: Path) -> None:
-    (path := tmp_path / "d.tsv").write_text("A\tacute pain\nB\tpain\nC\tpain\n", encoding="utf-8")
-    terms = Dictionary.read(path)
-    assert not annotate(Corpus([Document("acute pain")]), terms, MatchRules()).usage.ambiguous
-    assert annotate(Corpus([Document("dull pain")]), terms, MatchRules()).usage.ambiguous
-
-
 def test_plurals_of_acronyms_are_found_in_both_spellings(tmp_path: Path) -> None:
     (path := tmp_path / "d.tsv").write_text("DRUG\tNSAID\n", encoding="utf-8")
     text = Corpus([Document("NSAIDs help. NSAIDS too. An NSAID. Nsaids not.")])

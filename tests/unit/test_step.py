@@ -356,8 +356,10 @@ def test_words_of_spans_that_are_left_aside_are_no_negatives_of_a_bi_encoder() -
     asked = []
 
     class Spy(Contrastive):
-        def __call__(self, similarity: Any, types: Tensor, unknown: Tensor, keep: Tensor) -> Tensor:
-            asked.append(candidates(types, unknown, keep, words=3)["end"].negatives[0, :, 0].tolist())
+        def __call__(
+            self, similarity: Any, types: Tensor, unknown: Tensor, keep: Tensor, aside: Tensor | None = None
+        ) -> Tensor:
+            asked.append(candidates(types, unknown, keep, aside, words=3)["end"].negatives[0, :, 0].tolist())
             return torch.zeros(())
 
     scores = scores_of(torch.zeros(1, 3, 2))._replace(similarity=object())  # type: ignore[arg-type]
