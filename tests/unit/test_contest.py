@@ -204,6 +204,19 @@ def test_a_method_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatc
     assert result["top-neg"]["against"]["verdict"] == "worse"
 
 
+def test_a_method_of_which_most_seeds_failed_is_not_recommended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def quality(_: Data, recipe: Recipe) -> float:
+        if recipe.method == "uniform" and recipe.seed:
+            raise RunError("the loss is not a number at step 3")
+        return QUALITY[recipe.method]
+
+    pretend(monkeypatch, quality)
+    result = compare(contest("span", "uniform", "top-neg"), data(), Runs(tmp_path))["conditions"][0]["recommended"]
+    assert (result["name"], result["seeds"], QUALITY["uniform"] > QUALITY["span"]) == ("span", 3, True)
+
+
 def test_a_mask_that_leaves_no_entity_fails_there_and_the_others_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
