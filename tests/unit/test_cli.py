@@ -445,3 +445,16 @@ def test_two_documents_of_one_name_cannot_be_written_as_brat(tmp_path: Path) -> 
     with pytest.raises(InputError, match="two documents have the id 'one'"):
         twice.write(tmp_path / "folder", format="brat")
     assert not (tmp_path / "folder").exists()
+
+
+def test_a_corpus_is_told_of_without_its_folder(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GOLDGAP_DATA", raising=False)
+    done = run("datasets", "wikigold")
+    assert (done.status, "CC-BY" in done.out, "not looked for" in done.out) == (0, True, True)
+    assert "there is no corpus 'nope'" in run("datasets", "nope").err
+
+
+def test_a_scheme_that_does_not_exist_is_refused_whatever_is_written(run: Run, tmp_path: Path) -> None:
+    Corpus([Document("Ann")]).write(tmp_path / "a.jsonl")
+    done = run("convert", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--to-scheme", "nonsense")
+    assert (done.status, "there is no tag scheme" in done.err) == (2, True)

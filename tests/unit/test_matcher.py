@@ -307,3 +307,10 @@ def test_plurals_of_capitals_are_capitals(surface: str, text: str) -> None:
 
 def test_a_single_letter_at_the_end_has_no_plural() -> None:
     assert found("vitamin ys", [("X", "vitamin y")], plurals=True) == []
+
+
+def test_plurals_of_acronyms_are_found_in_both_spellings(tmp_path: Path) -> None:
+    (path := tmp_path / "d.tsv").write_text("DRUG\tNSAID\n", encoding="utf-8")
+    text = Corpus([Document("NSAIDs help. NSAIDS too. An NSAID. Nsaids not.")])
+    (found,) = annotate(text, Dictionary.read(path), MatchRules(plurals=True)).corpus
+    assert [found.surface(entity) for entity in found.entities] == ["NSAIDs", "NSAIDS", "NSAID"]

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from goldgap import Corpus, Dictionary, Document, Entity
+from goldgap import Corpus, Document, Entity
 from goldgap.core.errors import CorpusError, InputError
-from goldgap.distant.annotate import annotate
-from goldgap.distant.rules import MatchRules
 from tests.command import Run
 
 
@@ -130,23 +128,3 @@ def test_names_of_files_that_are_not_unicode_are_told_and_shown(run: Run, tmp_pa
     (tmp_path / "b\udce9.ann").write_text("", encoding="utf-8")
     with pytest.raises(CorpusError, match=r"b.*\.ann"):
         Corpus.read(tmp_path / "b\udce9.ann")
-
-
-def test_plurals_of_acronyms_are_found_in_both_spellings(tmp_path: Path) -> None:
-    (path := tmp_path / "d.tsv").write_text("DRUG\tNSAID\n", encoding="utf-8")
-    text = Corpus([Document("NSAIDs help. NSAIDS too. An NSAID. Nsaids not.")])
-    (found,) = annotate(text, Dictionary.read(path), MatchRules(plurals=True)).corpus
-    assert [found.surface(entity) for entity in found.entities] == ["NSAIDs", "NSAIDS", "NSAID"]
-
-
-def test_a_corpus_is_told_of_without_its_folder(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GOLDGAP_DATA", raising=False)
-    done = run("datasets", "wikigold")
-    assert (done.status, "CC-BY" in done.out, "not looked for" in done.out) == (0, True, True)
-    assert "there is no corpus 'nope'" in run("datasets", "nope").err
-
-
-def test_a_scheme_that_does_not_exist_is_refused_whatever_is_written(run: Run, tmp_path: Path) -> None:
-    Corpus([Document("Ann")]).write(tmp_path / "a.jsonl")
-    done = run("convert", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--to-scheme", "nonsense")
-    assert (done.status, "there is no tag scheme" in done.err) == (2, True)
