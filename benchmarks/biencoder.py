@@ -32,7 +32,8 @@ from goldgap.models.model import Model
 from goldgap.models.predict import predict, scored
 from goldgap.models.types import AtomicTypes
 from goldgap.train.build import build
-from goldgap.train.recipe import Recipe, recipe_for
+from goldgap.train.compose import recipe_for
+from goldgap.train.recipe import Recipe
 from goldgap.train.resolve import resolved
 from goldgap.train.split import Split
 

@@ -29,7 +29,7 @@ from goldgap.models.predict import TOGETHER, predict
 from goldgap.models.span import SpanHead
 from goldgap.models.span_model import SpanModel
 from goldgap.train.build import build
-from goldgap.train.recipe import recipe_for
+from goldgap.train.compose import recipe_for
 
 METHODS = ("span", "uniform", "weighted", "top-neg", "nrces")
 DIMENSION, SENTENCES, WORDS = 384, 16, 64

@@ -23,7 +23,7 @@ from goldgap import Corpus, Document
 from goldgap.core.labels import Labels
 from goldgap.models.chain import Chain
 from goldgap.models.tagset import TagSet
-from goldgap.train.recipe import recipe_for
+from goldgap.train.compose import recipe_for
 
 TEXTS, WORDS = 64, 40
 

@@ -11,11 +11,12 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from goldgap.compare.identity import deciding_settings
 from goldgap.compare.runs import Run
 from goldgap.core.files import write_atomic
 from goldgap.report.svg import Series, line_chart, standalone
-from goldgap.train.recipe import ratio_is_open, recipe_for
+from goldgap.train.compose import recipe_for
+from goldgap.train.deciding import deciding_settings
+from goldgap.train.recipe import ratio_is_open
 from goldgap.train.resolve import RATIO
 
 RESULTS = Path(__file__).parent / "results"

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from goldgap import Corpus, Document, Recognizer
 from goldgap.evaluate.scores import evaluate
+from goldgap.train.compose import parse_settings, recipe_for
 from goldgap.train.describe import known_descriptions
-from goldgap.train.recipe import parse_settings, recipe_for
 
 
 def without(corpus: Corpus, label: str) -> Corpus:

@@ -24,11 +24,12 @@ from goldgap.models.suspects import Suspect, suspects
 from goldgap.report.card import card_of_further_types, model_card
 from goldgap.train.build import rebuild
 from goldgap.train.checkpoint import Metrics, contiguous
+from goldgap.train.compose import recipe_for
 from goldgap.train.data import is_flat, knowledge_of
 from goldgap.train.describe import texts_of
 from goldgap.train.loop import Observer, train
 from goldgap.train.methods import DEFAULT
-from goldgap.train.recipe import Recipe, TypeSettings, recipe_for
+from goldgap.train.recipe import Recipe, TypeSettings
 from goldgap.train.two_step import train_in_two_steps
 
 WEIGHTS = "model.safetensors"

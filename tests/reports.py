@@ -12,7 +12,7 @@ from goldgap.corpus.inspect import inspect
 from goldgap.demo import DICTIONARY, TEST, TRAIN
 from goldgap.evaluate.scores import evaluate
 from goldgap.report.examples import examples_of
-from goldgap.train.recipe import recipe_for
+from goldgap.train.compose import recipe_for
 
 NAMES = {"span": 0.48, "uniform": 0.6, "weighted": 0.59, "top-neg": 0.61, "nrces:loss.w=10": 0.47}
 """Contenders, with the F1 that they have about."""

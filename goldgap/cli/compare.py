@@ -98,7 +98,7 @@ def compare(
 
 def _shared(encoder: str | None, epochs: int | None, pairs: list[str]) -> list[dict[str, Any]]:
     """The settings of all contenders."""
-    from goldgap.train.recipe import parse_settings
+    from goldgap.train.compose import parse_settings
 
     options: dict[str, Any] = {
         **({"encoder": {"name": encoder}} if encoder is not None else {}),

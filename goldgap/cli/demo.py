@@ -85,7 +85,7 @@ def _trained(method: str, corpus: Corpus, dev: Corpus, folder: Path, epochs: int
 
     from goldgap import Recognizer
     from goldgap.cli.watch import watching
-    from goldgap.train.recipe import recipe_for
+    from goldgap.train.compose import recipe_for
 
     recipe = recipe_for(method, {"train": {"epochs": epochs}})
     with watching(recipe, corpus, dev) as observe:

@@ -275,7 +275,7 @@ def _explored(
     from goldgap.compare.detection import with_and_without_angle
     from goldgap.core.errors import ConfigError
     from goldgap.core.files import check_target
-    from goldgap.train.recipe import parse_settings, recipe_for
+    from goldgap.train.compose import parse_settings, recipe_for
 
     if output is not None:
         check_target(output)

@@ -46,7 +46,7 @@ def reproduce(
     from goldgap.compare.runs import Runs
     from goldgap.core.files import write_atomic
     from goldgap.report.experiment import experiment_markdown, experiment_rows
-    from goldgap.train.recipe import parse_settings
+    from goldgap.train.compose import parse_settings
 
     if name is None:
         _list(experiments)

@@ -200,7 +200,7 @@ def _recipe(
     """The recipe of the call: the method's, then the file's, then the options', then --set."""
     from goldgap.core.config import toml_values
     from goldgap.core.errors import ConfigError
-    from goldgap.train.recipe import parse_settings, read_descriptions, recipe_for
+    from goldgap.train.compose import parse_settings, read_descriptions, recipe_for
 
     from_file = toml_values(path) if path is not None else {}
     if has_dev and from_file.get("select_on") == "distant dev":  # of a model that was made without one

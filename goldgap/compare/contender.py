@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from goldgap.core.errors import ConfigError
 from goldgap.encode.names import LOOK_UP
+from goldgap.train.compose import parse_settings, recipe_for
 from goldgap.train.methods import METHODS
-from goldgap.train.recipe import Recipe, parse_settings, recipe_for
+from goldgap.train.recipe import Recipe
 
 
 @dataclass(frozen=True, slots=True)

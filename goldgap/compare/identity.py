@@ -11,20 +11,19 @@ import hashlib
 import inspect
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from goldgap.encode.names import BILSTM, FLAT
 from goldgap.losses import losses
-from goldgap.train.methods import METHODS
-from goldgap.train.recipe import Recipe, recipe_for
-from goldgap.train.unread import unread
+from goldgap.train.compose import recipe_for
+from goldgap.train.deciding import deciding_settings
+from goldgap.train.recipe import Recipe
 from goldgap.unknown import policies
 
 ROOT = Path(__file__).parents[1]
 ALWAYS = (
+    "core/document.py",
     "corpus/words.py",
     "decode.py",
     "encode/align.py",
@@ -43,6 +42,7 @@ ALWAYS = (
     "models/states.py",
     "train/average.py",
     "train/build.py",
+    "train/checkpoint.py",
     "train/data.py",
     "train/loop.py",
     "train/optimiser.py",
@@ -89,20 +89,6 @@ def key_of(hashes: Mapping[str, str], recipe: Recipe) -> str:
     """
     deciding = [hashes, deciding_settings(recipe), code_hash(recipe)]
     return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:12]
-
-
-def deciding_settings(recipe: Recipe) -> dict[str, Any]:
-    """The settings that decide a result; what they are called together, or that a default was written out, does not."""
-    values = recipe.model_dump(mode="json")
-    for chosen, variant in (("policy", recipe.make_policy()), ("loss", recipe.make_loss())):
-        values[chosen]["settings"] = asdict(variant)  # type: ignore[arg-type]
-    if recipe.two_step.method:  # what it is, whatever its name
-        values["two_step"]["method"] = METHODS[recipe.two_step.method].settings
-    del values["method"]
-    for place in {*unread(recipe), "train.checkpoint_steps"}:
-        group, _, name = place.partition(".")
-        del values[group][name]
-    return values
 
 
 def code_hash(recipe: Recipe) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from goldgap.compare.identity import code_hash, deciding_settings, key_of
+from goldgap.compare.identity import code_hash, key_of
 from goldgap.compare.record import Recorder
 from goldgap.core.config import load
 from goldgap.core.corpus import Corpus
@@ -22,6 +22,7 @@ from goldgap.core.files import digest, read_text, remove_stale, write_atomic
 from goldgap.core.notes import Notes
 from goldgap.evaluate.scores import evaluate
 from goldgap.recognizer import Recognizer
+from goldgap.train.deciding import deciding_settings
 from goldgap.train.loop import Observer, Seen, Stopped
 from goldgap.train.place import held, remove_held
 from goldgap.train.recipe import Recipe

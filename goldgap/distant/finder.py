@@ -172,10 +172,10 @@ class _Powers:
         self._up = self.down = np.zeros(0, dtype=np.uint64)
 
     def sums(self, codes: NDArray[np.uint32]) -> Hashes:
-        """sums[i] is the sum of code * base^position over the first i characters."""
+        """sums[i] is the sum of (code + 1) * base^position over the first i characters: a NUL counts as well."""
         self._grow(len(codes) + 1)
         sums = np.zeros(len(codes) + 1, dtype=np.uint64)
-        np.cumsum(codes * self._up[: len(codes)], out=sums[1:])
+        np.cumsum((codes + np.uint32(1)) * self._up[: len(codes)], out=sums[1:])
         return sums
 
     def hash_all(self, strings: Sequence[str]) -> tuple[Hashes, Hashes]:

@@ -57,8 +57,7 @@ class Contrastive:
     ) -> Tensor:
         """A scalar.
 
-        types           (batch, cell, type): 3 or 2 a mention, the former one that is taught elsewhere; 1 known not to
-                        be one; 0 neither
+        types           (batch, cell, type): 2 a mention, 1 known not to be one, 0 neither
         unknown, keep   (batch, cell): cells of which some type is unknown, and those among them that are negatives
         aside           (batch, cell): those among the unknown that nothing is to be learned from, nor from their ends
         """
@@ -89,8 +88,7 @@ def candidates(
     """Mentions and negatives of the three objectives.
 
     A word is a negative start for a type when no span from it can be a mention, or when a span from it was kept as a
-    negative, and no mention begins there, be it one that is taught in another window, nor a span that was set aside;
-    the same holds for ends.
+    negative, and no mention begins there, nor a span that was set aside; the same holds for ends.
     """
     batch, cells, kinds = types.shape
     widths = cells // max(words, 1)
@@ -107,7 +105,7 @@ def candidates(
             """How many of the spans at each word have a flag.  (batch, cell, type) -> (batch, word, type)"""
             return flags.new_zeros(batch, words, kinds, dtype=torch.int32).index_add_(1, at, flags.int())
 
-        some_kept, some_mention = count(kept) > 0, count(types >= 2) > 0
+        some_kept, some_mention = count(kept) > 0, count(is_mention) > 0
         all_known = (count(negative) > 0) & (count(open_) == 0)
         no_end = (some_kept | all_known) & ~some_mention
         if aside is not None:

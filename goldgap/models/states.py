@@ -29,10 +29,10 @@ class States:
     unknown     (word, width): nothing rules any type out
     negative    (word, width): every type is ruled out
     possible    (word, width, label) of the partly known: True where O or the type is still possible; None without any
-    types       (word, width, type), where a span can have several: 2 annotated, 1 ruled out, 0 unknown; 3 annotated,
-                and trained on in the window that owns the span: its ends are those of an entity here as well
+    types       (word, width, type), where a span can have several: 2 annotated, 1 ruled out, 0 unknown
     dropped     (word, width): an entity whose annotation was taken away on purpose; None without any
-    aside       (word, width): left out by the two-step method, no cell for a policy; None without any
+    aside       (word, width): left out by the two-step method or, where a span can have several types, another
+                window's: no cell for a policy, and nothing is known here of its ends; None without any
     """
 
     labels: Tensor
@@ -54,7 +54,8 @@ class States:
         """The same where no policy sees these cells; what is known of them stays."""
         aside = torch.zeros_like(self.unknown)
         aside.view(-1)[list(cells)] = True
-        return replace(self, unknown=self.unknown & ~aside, aside=aside)
+        others = aside if self.aside is None else self.aside | aside
+        return replace(self, unknown=self.unknown & ~aside, aside=others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,9 @@ def states_of(example: Example, document: Document, knowledge: Knowledge, notes:
             told = [entity for entity in document.entities if entity.source != EXPLORATORY]
             looked_at = _marked(document, told, knowledge, shape).any(-1)
         of_others = (ruled_out | looked_at[..., None]) & mine[..., None]
-        known["types"] = np.where(annotated, np.where(mine, 2, 3)[..., None], of_others).astype(np.int8)
+        known["types"] = np.where(annotated & mine[..., None], 2, of_others).astype(np.int8)
+        if len(example.windows) > 1:
+            known["aside"] = ~mine & _read_elsewhere(example, shape)
         partly = np.zeros_like(partly)
     elif partly.any():
         known["possible"] = np.concatenate([np.ones((*shape, 1), dtype=bool), ~ruled_out], -1) & partly[..., None]
@@ -109,6 +112,15 @@ def states_of(example: Example, document: Document, knowledge: Knowledge, notes:
         torch.from_numpy(negative),
         **{name: torch.from_numpy(grid) for name, grid in known.items()},
     )
+
+
+def _read_elsewhere(example: Example, shape: tuple[int, int]) -> Grid:
+    """Spans that have a word of this window, and may be another's: of what runs past its last word only where the text
+    goes on.  -> (word, width)"""
+    window, behind = example.windows[example.index], example.windows[example.index + 1 :]
+    goes_on = bool(behind) and behind[0].first < window.end
+    inside = np.add.outer(np.arange(shape[0]), np.arange(shape[1])) < shape[0]
+    return inside | goes_on
 
 
 def open_types(document: Document, knowledge: Knowledge) -> Grid:

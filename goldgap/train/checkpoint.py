@@ -21,6 +21,7 @@ from goldgap.core.errors import ConfigError, IntegrityError, RunError
 from goldgap.core.files import commit_directory, digest, read_text, remove_stale, verify_directory, write_atomic
 from goldgap.core.notes import Notes
 from goldgap.models.model import Model
+from goldgap.train.deciding import deciding_settings
 from goldgap.train.recipe import Recipe
 
 Metrics = dict[str, Any]
@@ -135,8 +136,8 @@ def same_run(theirs: Mapping[str, Any], mine: Mapping[str, Any], place: Path) ->
         there, here = theirs.get(name), mine.get(name)
         if there != here:
             raise ConfigError(
-                f"{name} is {_short(there)} there and {_short(here)} here: --resume goes on with the same recipe "
-                "and data. Call it as it was called, or remove the folder to start anew",
+                f"{name} is {_short(there)} there and {_short(here)} here: a run goes on with the same recipe and "
+                "data. Call it as it was called, or remove the folder to start anew",
                 path=place,
             )
 
@@ -148,7 +149,7 @@ _GIVEN = ".unseen"
 
 
 def run_identity(recipe: Recipe, data: Mapping[str, str]) -> dict[str, Any]:
-    """Every setting by its dotted name, and the hashes of the data."""
+    """Every setting that decides the result by its dotted name, and the hashes of the data."""
     flat: dict[str, Any] = dict(data)
 
     def walk(values: Mapping[str, Any], before: str) -> None:
@@ -158,7 +159,7 @@ def run_identity(recipe: Recipe, data: Mapping[str, str]) -> dict[str, Any]:
             else:
                 flat[before + key] = value
 
-    walk(recipe.model_dump(mode="json"), "")
+    walk(deciding_settings(recipe), "")
     return flat | {f"sha256 of {name}": digest(path) for name, path in recipe.files().items()}
 
 

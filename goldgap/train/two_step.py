@@ -24,13 +24,14 @@ from goldgap.models.tagger import Tagger
 from goldgap.models.tagset import TagSet
 from goldgap.train.checkpoint import claim_work, run_identity
 from goldgap.train.checks import check
+from goldgap.train.compose import recipe_for
 from goldgap.train.data import Hints, is_flat, knowledge_of, prepare
 from goldgap.train.doubts import Doubt, doubtful, doubts, statistic_for
 from goldgap.train.left_out import listed
 from goldgap.train.loop import Observer, Seen, Trained, train
 from goldgap.train.methods import METHODS
 from goldgap.train.place import LEFT_OUT
-from goldgap.train.recipe import Recipe, TrainSettings, TwoStepSettings, recipe_for
+from goldgap.train.recipe import Recipe, TrainSettings, TwoStepSettings
 from goldgap.train.resolve import resolved
 from goldgap.train.split import describe, split
 

@@ -36,8 +36,12 @@ def _why(recipe: Recipe, name: str) -> str | None:
         why = f"the method {recipe.method} is no {group.replace('_', '-')}"
     elif group == "encoder" and own in _OF_ENCODERS and recipe.encoder.name not in _OF_ENCODERS[own]:
         why = f"it is a setting of {' and '.join(_OF_ENCODERS[own])}"
+    elif name == "encoder.size" and recipe.encoder.vectors:
+        why = "encoder.vectors have a size of their own"
     elif group == "lexicon" and recipe.lexicon.used == "no" and recipe.encoder.name != FLAT:
         why = "lexicon.used = no"
+    elif name == "lexicon.size" and recipe.lexicon.vectors:
+        why = "lexicon.vectors have a size of their own"
     elif name in _OF_LEXICONS and recipe.lexicon.used not in _OF_LEXICONS[name]:
         why = f"it is a setting of lexicon.used = {' and '.join(_OF_LEXICONS[name])}"
     elif group == "two_step" and not recipe.two_step.explore and own not in ("none", "none_width"):
@@ -62,7 +66,7 @@ def _why(recipe: Recipe, name: str) -> str | None:
         why = f"{recipe.encoder.name} has nothing pretrained"
     elif name == "bi_encoder.fallback" and recipe.bi_encoder.describe != "text":
         why = f"bi_encoder.describe = {recipe.bi_encoder.describe} reads no description"
-    elif name == "model.width_size" and recipe.model.head == "pair":
+    elif name == "model.width_size" and kind == "span" and recipe.model.head == "pair":
         why = "the pair head embeds no widths"
     elif name in ("bi_encoder.pooling", "bi_encoder.share_encoders") and recipe.bi_encoder.describe == "atomic":
         why = "nothing is read for types that are atomic"

@@ -33,8 +33,9 @@ from goldgap.models.states import BatchStates
 from goldgap.models.tagger import Tagger
 from goldgap.models.types import AtomicTypes
 from goldgap.train.build import build
+from goldgap.train.compose import recipe_for
 from goldgap.train.loop import Seen, Stopped
-from goldgap.train.recipe import EncoderSettings, Recipe, TrainSettings, recipe_for
+from goldgap.train.recipe import EncoderSettings, Recipe, TrainSettings
 from goldgap.train.step import total_loss
 from goldgap.unknown import Cells, policies
 from goldgap.unknown.uniform import Count, sample_size

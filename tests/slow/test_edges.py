@@ -11,7 +11,7 @@ import pytest
 from goldgap import Corpus, Document, Entity, Recognizer, Rejected
 from goldgap.corpus.words import words_of
 from goldgap.evaluate.scores import evaluate
-from goldgap.train.recipe import recipe_for
+from goldgap.train.compose import recipe_for
 from tests.slow.test_training import corpus, settings
 
 pytestmark = pytest.mark.slow

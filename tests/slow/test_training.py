@@ -19,9 +19,9 @@ from goldgap.decode import decode
 from goldgap.encode.windows import owned
 from goldgap.evaluate.scores import evaluate
 from goldgap.models.predict import candidates
+from goldgap.train.compose import recipe_for
 from goldgap.train.loop import Stopped
 from goldgap.train.methods import METHODS
-from goldgap.train.recipe import recipe_for
 from tests.tiny import lexicon_in
 
 pytestmark = pytest.mark.slow

@@ -29,11 +29,12 @@ from goldgap.evaluate.scores import evaluate
 from goldgap.models.model import Model
 from goldgap.train import two_step
 from goldgap.train.build import build
+from goldgap.train.compose import recipe_for
 from goldgap.train.data import NO_HINTS, Hints, prepare
 from goldgap.train.doubts import doubts
 from goldgap.train.left_out import Suspicious
 from goldgap.train.loop import train
-from goldgap.train.recipe import Recipe, recipe_for
+from goldgap.train.recipe import Recipe
 from goldgap.train.two_step import exploratory
 from tests.command import Run
 from tests.slow.test_training import corpus, settings

@@ -12,7 +12,7 @@ from goldgap.models.model import Model
 from goldgap.train.average import averaged, follow
 from goldgap.train.build import build
 from goldgap.train.checkpoint import RunState
-from goldgap.train.recipe import recipe_for
+from goldgap.train.compose import recipe_for
 
 
 @pytest.fixture

@@ -28,11 +28,12 @@ from goldgap.models.scores import SpanScores, inside
 from goldgap.models.thresholds import best_thresholds, gold_cells
 from goldgap.models.types import AtomicTypes, TypeReader, TypeText
 from goldgap.train.build import build
+from goldgap.train.compose import recipe_for
 from goldgap.train.data import prepare
 from goldgap.train.describe import LONGEST, PROTOTYPES, SHOWN, name_in_words, texts_of, type_texts
 from goldgap.train.optimiser import make_optimiser
 from goldgap.train.plan import Plan
-from goldgap.train.recipe import Recipe, recipe_for
+from goldgap.train.recipe import Recipe
 from goldgap.train.resolve import resolved
 from goldgap.train.split import Split
 from goldgap.train.step import Stepper

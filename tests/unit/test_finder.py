@@ -49,6 +49,15 @@ def test_patterns_with_equal_hashes_change_the_base(monkeypatch: pytest.MonkeyPa
     assert [hit[2] for hit in columns(Finder(["listen", "silent"]), Text("silent listen"))] == [1, 0]
 
 
+def test_patterns_that_differ_in_nul_characters_alone_are_told_apart() -> None:
+    found = columns(Finder(["be\0", "be", "\0be"]), Text("be be\0 \0be"))
+    assert [(begin, end, pattern) for begin, end, pattern, _ in found if (begin, end) in {(0, 2), (3, 6), (7, 10)}] == [
+        (0, 2, 1),
+        (3, 6, 0),
+        (7, 10, 2),
+    ]
+
+
 def test_equal_patterns_are_refused() -> None:
     with pytest.raises(ValueError, match="equal"):
         Finder(["x", "x"])

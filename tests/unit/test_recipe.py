@@ -12,8 +12,9 @@ from goldgap.core.config import load, to_toml, toml_values
 from goldgap.core.errors import ConfigError, UnknownNameError
 from goldgap.losses import losses
 from goldgap.models.span import heads
+from goldgap.train.compose import parse_settings, recipe_for
 from goldgap.train.methods import METHODS
-from goldgap.train.recipe import Recipe, parse_settings, recipe_for
+from goldgap.train.recipe import Recipe
 from goldgap.unknown import policies
 
 # Words
@@ -301,6 +302,10 @@ def test_a_file_that_is_not_toml_is_told_with_its_name(text: str, tmp_path: Path
         ("binder", ["model.features=span", "train.known_weight=0.5"], ["model.features", "train.known_weight"]),
         ("two-step", ["two_step.share=0.2", "tagger.scheme=bio"], []),
         ("lebert", ["lexicon.size=9"], []),
+        ("lebert", ["lexicon.size=9", "lexicon.vectors=v.bin"], ["lexicon.size"]),
+        ("bilstm-crf", ["encoder.size=9", "encoder.vectors=v.bin"], ["encoder.size"]),
+        ("span", ["model.head=pair", "model.max_width=0", "model.width_size=9"], ["model.width_size"]),
+        ("binder", ["model.head=pair", "model.width_size=9"], ["model.head"]),
         ("binder", ["bi_encoder.size=9", "decode.joint=true", "decode.rank_by=margin"], []),
         ("softmax", ["train.known_weight=0.5", "two_step.none=0.1"], []),
     ],

@@ -21,10 +21,11 @@ from goldgap.models.scores import SpanScores
 from goldgap.models.span_model import SpanModel
 from goldgap.models.states import BatchStates
 from goldgap.train.build import build
+from goldgap.train.compose import recipe_for
 from goldgap.train.data import prepare
 from goldgap.train.optimiser import make_optimiser, set_rates
 from goldgap.train.plan import Plan
-from goldgap.train.recipe import Recipe, TrainSettings, recipe_for
+from goldgap.train.recipe import Recipe, TrainSettings
 from goldgap.train.step import Stepper, total_loss
 from goldgap.unknown import Cells, Policy
 from tests.slow.test_training import corpus

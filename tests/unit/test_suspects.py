@@ -14,7 +14,8 @@ from goldgap.decode import Candidate, decode
 from goldgap.models.states import Knowledge
 from goldgap.models.suspects import CONTEXT, Suspect, suspects
 from goldgap.train.build import build
-from goldgap.train.recipe import Recipe, recipe_for
+from goldgap.train.compose import recipe_for
+from goldgap.train.recipe import Recipe
 from tests.slow.test_training import SENTENCES, corpus
 
 TYPES = ("LOC", "ORG", "PER")

@@ -24,9 +24,10 @@ from goldgap.models.states import BatchStates, States, stack
 from goldgap.models.tag_states import tag_states_of, taught
 from goldgap.models.tagger import read_off_tags
 from goldgap.models.tagset import TagSet
+from goldgap.train.compose import recipe_for
 from goldgap.train.doubts import CALLED, Doubt, doubtful, statistic_of
 from goldgap.train.none_spans import drawn_spans, with_none
-from goldgap.train.recipe import TrainSettings, recipe_for
+from goldgap.train.recipe import TrainSettings
 from goldgap.train.step import total_loss
 from goldgap.train.two_step import Found
 from tests.contract.test_variants import LATER

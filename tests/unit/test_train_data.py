@@ -15,9 +15,10 @@ from goldgap.core.errors import ConfigError, InputError
 from goldgap.core.notes import Notes
 from goldgap.train.build import build
 from goldgap.train.checkpoint import same_run
+from goldgap.train.compose import recipe_for
 from goldgap.train.data import is_flat, prepare
 from goldgap.train.plan import Plan
-from goldgap.train.recipe import Recipe, recipe_for
+from goldgap.train.recipe import Recipe
 from goldgap.train.resolve import resolved
 from goldgap.train.split import Split, describe, fingerprint, hold_out, split
 from goldgap.unknown.uniform import Uniform

@@ -9,8 +9,9 @@ import pytest
 
 from goldgap import Corpus, Document, Entity, Recognizer
 from goldgap.train.build import build
+from goldgap.train.compose import read_descriptions, recipe_for
 from goldgap.train.describe import known_descriptions
-from goldgap.train.recipe import Recipe, read_descriptions, recipe_for
+from goldgap.train.recipe import Recipe
 from goldgap.train.resolve import resolved
 from goldgap.train.split import Split
 from tests.command import Run

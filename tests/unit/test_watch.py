@@ -10,8 +10,8 @@ from rich.console import Console
 from goldgap import Corpus, Document, Entity
 from goldgap.cli import watch
 from goldgap.core.progress import Progress
+from goldgap.train.compose import recipe_for
 from goldgap.train.loop import Seen
-from goldgap.train.recipe import recipe_for
 from goldgap.train.step import Taken
 
 CORPUS = Corpus([Document("Ann met Bob .", (Entity(0, 3, "PER"),))])

@@ -1,0 +1,24 @@
+"""Which settings of a recipe decide a result: two runs that agree in them are one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from goldgap.train.methods import METHODS
+from goldgap.train.recipe import Recipe
+from goldgap.train.unread import unread
+
+
+def deciding_settings(recipe: Recipe) -> dict[str, Any]:
+    """By group; what they are called together, or that a default was written out, decides nothing."""
+    values = recipe.model_dump(mode="json")
+    for chosen, variant in (("policy", recipe.make_policy()), ("loss", recipe.make_loss())):
+        values[chosen]["settings"] = asdict(variant)  # type: ignore[arg-type]
+    if recipe.two_step.method:  # what it is, whatever its name
+        values["two_step"]["method"] = METHODS[recipe.two_step.method].settings
+    del values["method"]
+    for place in {*unread(recipe), "train.checkpoint_steps"}:
+        group, _, name = place.partition(".")
+        del values[group][name]
+    return values
