@@ -36,6 +36,7 @@ ALWAYS = (
     "evaluate/scores.py",
     "losses/base.py",
     "losses/cross_entropy.py",
+    "models/lead.py",
     "models/model.py",
     "models/predict.py",
     "models/scores.py",

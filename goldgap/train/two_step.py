@@ -188,7 +188,7 @@ def _sure(model: Model, recipe: Recipe, corpus: Corpus, least: float) -> Iterato
         return
     options, knowledge = recipe.decode, knowledge_of(recipe, model.labels, flat=is_flat(corpus))
     thresholds, least = numbered(options.thresholds, model.labels), max(least, options.min_prob)
-    found = candidates(model, corpus, joint=options.joint, rank_by=options.rank_by)
+    found = candidates(model, corpus, joint=options.joint, rank_by=options.rank_by, lead=options.lead)
     for number, (document, items) in enumerate(found):
         open_ = list(still_open(document, items, knowledge))
         kinds = range(1, len(model.labels) + 1)
