@@ -53,11 +53,7 @@ def reproduce(
         return
     experiment = find_experiment(name, experiments)
     chosen = encoder or (experiment.encoder if full else None)
-    shared = [
-        parse_settings([] if full else experiment.settings),
-        {} if chosen is None else {"encoder": {"name": chosen}},
-        parse_settings(settings or []),
-    ]
+    shared = [{} if chosen is None else {"encoder": {"name": chosen}}, parse_settings(settings or [])]
     folder, store = data_folder(data), Runs(experiments / "results" if runs is None else runs)
     with comparing(store, *([] if output is None else [output]), jobs=jobs) as stopped:
         parts = run(
@@ -78,18 +74,24 @@ def reproduce(
             out.print()
     out.print(f"claim: {experiment.claim}")
     if output is not None:
-        for given, result in parts:
-            write_reports(result, given, store, output / _folder(given.name, result))
+        names = _folders([(given.name, result) for given, result in parts])
+        for (given, result), name in zip(parts, names, strict=True):
+            write_reports(result, given, store, output / name)
         with write_atomic(output / "table.md") as handle:
             handle.write(experiment_markdown(experiment.model_dump(), results))
     if any(row["failed"] for one in results for part in one["conditions"] for row in part["contenders"]):
         raise typer.Exit(1)
 
 
-def _folder(name: str, result: dict[str, Any]) -> str:
-    """Of a part's reports: its corpus, and what was masked of it."""
-    drops = [f"{part['drop']:g}" for part in result["conditions"] if part["drop"] is not None]
-    return "-".join([name, *(["masked", *drops] if drops else [])])
+def _folders(parts: list[tuple[str, dict[str, Any]]]) -> list[str]:
+    """Of the reports of parts: the corpus, and what was masked of it; numbered where two would be called the same."""
+    names: list[str] = []
+    for name, result in parts:
+        drops = [f"{part['drop']:g}" for part in result["conditions"] if part["drop"] is not None]
+        own = "-".join([name, *(["masked", *drops] if drops else [])])
+        again = sum(one == own or one.startswith(f"{own}.") for one in names)
+        names.append(f"{own}.{again + 1}" if again else own)
+    return names
 
 
 def data_folder(given: Path | None) -> Path:

@@ -6,6 +6,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from goldgap.compare.runs import Run, late_entries, missampled_share
 from goldgap.core.corpus import Corpus
 from goldgap.evaluate.bootstrap import ENOUGH, difference, holm, interval_of, resampled_f1
@@ -29,13 +31,13 @@ def judge(
     failed   what failed, by contender; nothing for most of them
     """
     rows: dict[str, dict[str, Any]] = {}
-    counts: dict[str, list[list[Counts]]] = {}
+    counts: dict[str, dict[int, list[Counts]]] = {}
     for one, lost in failed.items():
         choices = {settings: runs for (name, settings), runs in done.items() if name == one}
         row: dict[str, Any] = {"name": one, "failed": lost}
         if choices:
             chosen = max(choices, key=lambda settings: (len(choices[settings]), _mean_dev(choices[settings])))
-            counts[one] = [_counts(run, test) for run in choices[chosen]]
+            counts[one] = {run.seed: _counts(run, test) for run in choices[chosen]}
             row |= _row(choices[chosen]) | {"settings": chosen}
             if len(choices) > 1:
                 row["tried"] = [_tried(settings, runs) for settings, runs in choices.items()]
@@ -105,22 +107,23 @@ def _missampled(runs: Sequence[Run]) -> float | None:
     return missampled_share(late_entries(runs)) if masked else None
 
 
-def _add_verdicts(rows: Mapping[str, dict[str, Any]], counts: Mapping[str, list[list[Counts]]], baseline: str) -> None:
+def _add_verdicts(
+    rows: Mapping[str, dict[str, Any]], counts: Mapping[str, Mapping[int, list[Counts]]], baseline: str
+) -> None:
     """Add intervals, the difference to the baseline and how often each contender is the best of all."""
-    names = list(counts)
-    drawn = resampled_f1(list(counts.values()), samples=SAMPLES)  # (sample, contender)
+    resampled = dict(zip(counts, resampled_f1(list(counts.values()), samples=SAMPLES), strict=True))
+    drawn = np.stack([one.means(number) for number, one in enumerate(resampled.values())], 1)  # (sample, contender)
     best = drawn.max(1)
-    for index, name in enumerate(names):
-        rows[name]["interval"] = list(interval_of(drawn[:, index]))
-        rows[name]["best_share"] = float((drawn[:, index] >= best).mean())
-    if baseline not in counts:
+    for name, own in zip(resampled, drawn.T, strict=True):
+        rows[name]["interval"] = list(interval_of(own.clip(0, 1)))
+        rows[name]["best_share"] = float((own >= best).mean())
+    if baseline not in resampled:
         return
-    base = drawn[:, names.index(baseline)]
-    others = [name for name in names if name != baseline]
-    found = [difference(base, drawn[:, names.index(name)], rows[name]["f1"] - rows[baseline]["f1"]) for name in others]
+    base = resampled[baseline]
+    others = [name for name, one in resampled.items() if name != baseline and set(one.seeds) & set(base.seeds)]
+    found = [difference(base, resampled[name]) for name in others]
     for name, one, adjusted in zip(others, found, holm([one.p_value for one in found]), strict=True):
-        seeds = min(len(counts[name]), len(counts[baseline]))
-        counted = adjusted < SIGNIFICANT and seeds >= ENOUGH
+        counted = adjusted < SIGNIFICANT and len(resampled[name].minus(base).seeds) >= ENOUGH
         rows[name]["against"] = {
             "difference": one.difference,
             "interval": list(one.interval),

@@ -14,6 +14,7 @@ from goldgap.compare.datasets import WhoseLabels, read_dataset
 from goldgap.compare.runs import Data, Runs
 from goldgap.core.config import Settings, read_toml
 from goldgap.core.errors import InputError
+from goldgap.train.compose import parse_settings
 
 
 class Row(Settings):
@@ -38,6 +39,7 @@ class Part(Settings):
     whole     ours is not cut to bench scale
     first     training sentences of a whole one; left out: all
     seeds     where they are not as many as in the other parts
+    settings  of all rows on this corpus at bench scale, as KEY=VALUE
     distant_dev   the dictionary's labels of the dev set are scored as well, to see what selecting on them gives
     """
 
@@ -49,6 +51,7 @@ class Part(Settings):
     whole: bool = False
     first: int = 0
     seeds: int = 0
+    settings: list[str] = Field(default_factory=list)
     distant_dev: bool = False
 
     def place(self, drop: float | None) -> str:
@@ -107,7 +110,7 @@ def reproduce(
     """The data and the comparison of each part; rows carry the paper's name and number.
 
     folder   of the data
-    shared   settings of all rows, the outermost last
+    shared   settings above those of the file, the outermost last
     full     the paper's corpora and settings instead of bench scale
     """
     told = []
@@ -125,9 +128,10 @@ def reproduce(
             first=0 if full else part.first,
             distant_dev=part.distant_dev,
         )
+        own = [] if full else [parse_settings(experiment.settings), parse_settings(part.settings)]
         texts = [(row.name, (row.full or row.contender) if full else row.contender) for row in experiment.rows]
         contest = Contest(
-            [contender(text, *shared, name=name) for name, text in texts],
+            [contender(text, *own, *shared, name=name) for name, text in texts],
             list(range(seeds or part.seeds or experiment.seeds)),
             experiment.baseline,
             part.drop,
@@ -135,7 +139,7 @@ def reproduce(
         result = compare(contest, data, store, watch=watch, stopped=stopped)
         for condition in result["conditions"]:
             condition["place"] = part.place(condition["drop"])
-            for row, own in zip(condition["contenders"], experiment.rows, strict=True):
-                row["paper"] = own.paper.get(condition["place"])
+            for row, told_as in zip(condition["contenders"], experiment.rows, strict=True):
+                row["paper"] = told_as.paper.get(condition["place"])
         told.append((data, result))
     return told

@@ -1,6 +1,7 @@
 """Bootstrap over documents: the interval of an F1, and whether two sets of predictions differ.
 
-Where a method was trained with several seeds, its score is the mean over them, and they are drawn anew as well.
+Where a method was trained with several seeds, its score is the mean over them, and other seeds would have given
+another: how far apart they are counts as well, by Student's t, since three of them say little of it.
 
 A resample of N documents only matters through how often each kind of document is drawn, a kind being its counts.
 So it is a multinomial draw over the few distinct kinds: the same law as drawing documents, at a fraction of the cost.
@@ -9,7 +10,7 @@ So it is a multinomial draw over the few distinct kinds: the same law as drawing
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from goldgap.core.errors import InputError
@@ -62,44 +63,74 @@ def compare(first: Sequence[Counts], second: Sequence[Counts], *, samples: int =
         raise InputError(f"{len(first)} documents against {len(second)}: a paired test needs the same documents")
     if not samples or not first:
         raise InputError("a paired test needs at least one document and one resample; raise --samples")
-    observed = f1_interval(second, samples=0).low - f1_interval(first, samples=0).low
-    drawn = resampled_f1([[first], [second]], samples=samples, seed=seed)
-    return difference(drawn[:, 0], drawn[:, 1], observed)
+    return difference(*resampled_f1([{0: first}, {0: second}], samples=samples, seed=seed))
+
+
+class Resampled(NamedTuple):
+    """F1 of the runs of one contender, or of its differences to another.
+
+    seeds   of the runs
+    f1      as it is  (run,)
+    drawn   on resampled documents  (sample, run)
+    """
+
+    seeds: tuple[int, ...]
+    f1: NDArray[np.float64]
+    drawn: NDArray[np.float64]
+
+    def minus(self, other: Resampled) -> Resampled:
+        """Run by run, where both have the seed."""
+        both = [seed for seed in self.seeds if seed in other.seeds]
+        mine, theirs = ([one.seeds.index(seed) for seed in both] for one in (self, other))
+        return Resampled(tuple(both), self.f1[mine] - other.f1[theirs], self.drawn[:, mine] - other.drawn[:, theirs])
+
+    def means(self, seed: int = 0) -> NDArray[np.float64]:
+        """The mean of as many other runs on other documents, drawn at random.  -> (sample,)
+
+        Its variance is that over documents and a share of that between seeds; the fewer the seeds and the larger
+        their share, the wider its tails (Welch and Satterthwaite).
+        """
+        import numpy as np
+
+        mean = self.drawn.mean(1)
+        number = len(self.seeds)
+        between = float(self.f1.var(ddof=1)) / number if number > 1 else 0.0
+        if not between:
+            return mean
+        chance = np.random.default_rng([seed, 1])
+        freedom = (number - 1) * ((mean.var() + between) / between) ** 2
+        stretched = np.sqrt(freedom / chance.chisquare(freedom, len(mean)))
+        off = mean - mean.mean() + np.sqrt(between) * chance.standard_normal(len(mean))
+        drawn: NDArray[np.float64] = mean.mean() + off * stretched
+        return drawn
 
 
 def resampled_f1(
-    runs: Sequence[Sequence[Sequence[Counts]]], *, samples: int = 1000, seed: int = 0
-) -> NDArray[np.float64]:
-    """The mean F1 of each contender on the same resampled documents and seeds.
-
-    runs[contender][seed][document] -> (sample, contender)
-    """
+    runs: Sequence[Mapping[int, Sequence[Counts]]], *, samples: int = 1000, seed: int = 0
+) -> list[Resampled]:
+    """Each contender's runs on the same resampled documents; runs[contender][seed][document]."""
     import numpy as np
 
-    rows = [
-        tuple(number for counts in row for number in counts)
-        for row in zip(*(counts for contender in runs for counts in contender), strict=True)
-    ]
+    every = [counts for contender in runs for counts in contender.values()]
+    rows = [tuple(number for counts in row for number in counts) for row in zip(*every, strict=True)]
+    totals = np.array(rows, dtype=np.int64).sum(0, keepdims=True)  # (1, 3 * run)
     drawn = _resample(rows, samples, seed)  # (sample, 3 * run)
-    f1 = _f1(drawn[:, 0::3], drawn[:, 1::3], drawn[:, 2::3])  # (sample, run)
-    most = max(len(contender) for contender in runs)
-    chance = np.random.default_rng([seed, 1]).random((samples, most))  # the same seeds for all that have as many
-    columns = []
-    first = 0
-    for contender in runs:
-        chosen = first + (chance[:, : len(contender)] * len(contender)).astype(np.int64)  # (sample, seed)
-        columns.append(np.take_along_axis(f1, chosen, axis=1).mean(1))
-        first += len(contender)
-    return np.stack(columns, 1)
+    own, f1 = (_f1(sums[:, 0::3], sums[:, 1::3], sums[:, 2::3]) for sums in (totals, drawn))
+    ends = np.cumsum([len(contender) for contender in runs])[:-1]
+    return [
+        Resampled(tuple(contender), *both)
+        for contender, *both in zip(runs, np.split(own[0], ends), np.split(f1, ends, axis=1), strict=True)
+    ]
 
 
-def difference(first: NDArray[np.float64], second: NDArray[np.float64], observed: float) -> Comparison:
+def difference(first: Resampled, second: Resampled) -> Comparison:
     """What the resampled scores of two contenders say about the second against the first."""
-    differences = second - first  # (sample,)
+    apart = second.minus(first)
+    differences = apart.means()  # (sample,)
     # The share of resamples on the far side of zero, doubled; one is added so that no finite sample proves p = 0.
     below, above = int((differences <= 0).sum()), int((differences >= 0).sum())
     p_value = min(1.0, 2 * (min(below, above) + 1) / (len(differences) + 1))
-    return Comparison(observed, interval_of(differences), p_value)
+    return Comparison(float(apart.f1.mean()), interval_of(differences), p_value)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

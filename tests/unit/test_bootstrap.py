@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_1samp
 
 from goldgap.evaluate.bootstrap import compare, difference, f1_interval, holm, resampled_f1
 from goldgap.evaluate.counts import Counts
@@ -23,35 +23,44 @@ def some_counts(seed: int, documents: int = 40) -> list[Counts]:
 
 def test_two_contenders_with_one_seed_are_the_paired_test() -> None:
     first, second = some_counts(1), some_counts(2)
-    drawn = resampled_f1([[first], [second]], samples=500, seed=3)
-    expected = compare(first, second, samples=500, seed=3)
-    assert difference(drawn[:, 0], drawn[:, 1], expected.difference) == expected
+    found = difference(*resampled_f1([{5: first}, {5: second}], samples=500, seed=3))
+    assert found == compare(first, second, samples=500, seed=3)
 
 
 def test_the_mean_of_equal_seeds_is_that_of_one() -> None:
     counts = some_counts(1)
-    drawn = resampled_f1([[counts], [counts] * 3], samples=200)
-    assert np.allclose(drawn[:, 0], drawn[:, 1])
-    low, high = np.quantile(drawn[:, 0], [0.025, 0.975])
+    one, three = resampled_f1([{0: counts}, dict.fromkeys(range(3), counts)], samples=200)
+    assert np.allclose(one.means(), three.means())
+    low, high = np.quantile(one.means(), [0.025, 0.975])
     assert (low, high) == pytest.approx(f1_interval(counts, samples=200))
 
 
-def test_seeds_are_drawn_anew_and_the_same_for_all() -> None:
-    # Documents that are all alike: what varies is the draw of seeds alone.
-    ten = [[Counts(tp, 4, 4)] * 5 for tp in (1, 2, 4)]  # F1 0.25, 0.5, 1
-    drawn = resampled_f1([ten, ten, ten[:1]], samples=4000)
-    possible = {round(sum(choice) / 3, 9) for choice in itertools.product((0.25, 0.5, 1.0), repeat=3)}
-    assert {round(float(value), 9) for value in drawn[:, 0]} == possible
-    assert (drawn[:, 0] == drawn[:, 1]).all()
-    assert (drawn[:, 2] == 0.25).all()
-    assert drawn[:, 0].mean() == pytest.approx(1.75 / 3, abs=0.02)
+def test_seeds_alone_spread_as_student_says() -> None:
+    # Documents that are all alike: what varies is the seed alone, so the interval is that of a t-test.
+    scores = [0.25, 0.5, 1.0]
+    ten = {seed: [Counts(round(4 * f1), 4, 4)] * 5 for seed, f1 in enumerate(scores)}
+    even = {seed: [Counts(2, 4, 4)] * 5 for seed in range(3)}
+    found = difference(*resampled_f1([even, ten], samples=40_000))
+    expected = ttest_1samp([f1 - 0.5 for f1 in scores], 0)
+    assert found.difference == pytest.approx(0.25 / 3)
+    assert found.p_value == pytest.approx(expected.pvalue, abs=0.01)
+    assert found.interval == pytest.approx(tuple(expected.confidence_interval()), abs=0.05)
+
+
+def test_seeds_are_paired_by_number() -> None:
+    first, second = some_counts(1), some_counts(2)
+    several, other = resampled_f1([{0: first, 1: second}, {1: second, 2: first}], samples=50)
+    apart = other.minus(several)
+    assert apart.seeds == (1,)
+    assert not apart.f1.any()
+    assert not apart.drawn.any()
 
 
 def test_resamples_of_documents_are_the_same_for_all_contenders() -> None:
     first = some_counts(1)
     better = [Counts(min(gold, tp + 1), max(predicted, min(gold, tp + 1)), gold) for tp, predicted, gold in first]
-    drawn = resampled_f1([[first], [better]], samples=300)
-    assert (drawn[:, 1] >= drawn[:, 0]).all()
+    worse, other = resampled_f1([{0: first}, {0: better}], samples=300)
+    assert (other.means() >= worse.means()).all()
 
 
 def test_p_values_are_adjusted_as_holm_says() -> None:

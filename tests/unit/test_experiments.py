@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from goldgap import Corpus, Document, Entity
+from goldgap.cli.reproduce import _folders
 from goldgap.compare import datasets
 from goldgap.compare.contender import contender
 from goldgap.compare.datasets import Dataset, File, dataset, read_dataset, registry
@@ -204,6 +205,26 @@ def test_our_numbers_stand_beside_the_papers(known: Path, tmp_path: Path, monkey
     assert rows[1][1] in page
     _, on_dev = experiment_rows(results, "dev")
     assert on_dev[1][1] == "80.00"
+
+
+def test_a_part_has_settings_of_its_own(known: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = set()
+
+    def quality(data: Any, recipe: Any) -> float:
+        seen.add((data.name, recipe.train.epochs, recipe.train.batch_size))
+        return 0.5
+
+    pretend(monkeypatch, quality)
+    own = ["train.epochs=2"]
+    parts = [{"corpus": "ours", "full": "ours", "settings": own}, {"corpus": "ours", "full": "ours", "whole": True}]
+    run_it(experiment(parts=parts, settings=["train.epochs=3", "train.batch_size=4"]), known, tmp_path)
+    assert seen == {("ours-bench", 2, 4), ("ours", 3, 4)}
+
+
+def test_parts_of_one_corpus_have_reports_of_their_own() -> None:
+    parts = [("ours", None), ("ours", 0.5), ("ours", None), ("ours", None), ("theirs", None)]
+    named = _folders([(name, {"conditions": [{"drop": drop}]}) for name, drop in parts])
+    assert named == ["ours", "ours-masked-0.5", "ours.2", "ours.3", "theirs"]
 
 
 def test_the_full_setting_has_the_papers_corpora_and_methods(
