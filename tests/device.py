@@ -75,7 +75,8 @@ def _done_there(call: Any, args: Any, kwargs: Any) -> Any:
     """The call on what is held, refused where a real device would refuse it."""
     name = call.overloadpacket.__name__
     here = [leaf for leaf in tree_leaves((args, kwargs)) if type(leaf) is not Elsewhere and isinstance(leaf, Tensor)]
-    mixed = _any_there(args, kwargs) and any(leaf.dim() for leaf in here)
+    # A number alone may stay on the processor, but for the step of a fused optimiser.
+    mixed = _any_there(args, kwargs) and any(leaf.dim() or name == "_fused_adamw_" for leaf in here)
     if mixed and name not in _MOVES and not (name in _PARTLY_HERE and isinstance(args[0], Elsewhere)):
         raise RuntimeError(f"{call}: tensors on two devices")
     there = isinstance(args[0], Elsewhere) if name == "copy_" else _any_there(args, kwargs)

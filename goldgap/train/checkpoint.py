@@ -200,8 +200,7 @@ def _load_optimiser(model: Model, optimiser: torch.optim.Optimizer, tensors: Wei
     parameters = dict(model.named_parameters())
     for combined, tensor in tensors.items():
         key, _, name = combined.partition(":")
-        # The number of steps stays on the processor, where the optimiser reads it.
-        optimiser.state[parameters[name]][key] = tensor if key == "step" else tensor.to(parameters[name].device)
+        optimiser.state[parameters[name]][key] = tensor.to(parameters[name].device)
 
 
 def _short(value: object) -> str:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from goldgap.train.methods import METHODS
-from goldgap.train.recipe import Recipe
+from goldgap.train.recipe import AUTO, Recipe, ratio_is_open
 from goldgap.train.unread import unread
 
 
@@ -15,6 +15,8 @@ def deciding_settings(recipe: Recipe) -> dict[str, Any]:
     values = recipe.model_dump(mode="json")
     for chosen, variant in (("policy", recipe.make_policy()), ("loss", recipe.make_loss())):
         values[chosen]["settings"] = asdict(variant)  # type: ignore[arg-type]
+    if ratio_is_open(recipe.policy):  # until the data decide it, which the resolved recipe says
+        values["policy"]["settings"]["ratio"] = AUTO
     if recipe.two_step.method:  # what it is, whatever its name
         values["two_step"]["method"] = METHODS[recipe.two_step.method].settings
     del values["method"]

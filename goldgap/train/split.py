@@ -36,8 +36,11 @@ def split(recipe: Recipe, corpus: Corpus, dev: Corpus | None, notes: Notes) -> S
     select_on: SelectOn = recipe.select_on or ("distant dev" if dev is None else "clean dev")
     if dev is None and select_on == "clean dev":
         raise InputError("select_on = clean dev, but no dev set is given: name one with --dev")
-    if dev is not None and dev.entity_count == 0:
-        raise InputError("no entity in the dev set: nothing can be chosen by it; give annotated documents with --dev")
+    if dev is not None and dev.entity_count == 0 and select_on != "none":
+        raise InputError(
+            "no entity in the dev set: nothing can be chosen by it; give annotated documents with --dev, or keep the "
+            "last epoch with --set select_on=none"
+        )
     if dev is None and select_on == "distant dev":
         corpus, dev = hold_out(corpus, recipe.seed)
     labels = corpus.labels

@@ -172,31 +172,35 @@ def exploratory(recipe: Recipe) -> Recipe:
 def _rates(recipe: Recipe, other: Recipe) -> TrainSettings:
     """The settings of `train` with those of another method, wherever one of the two methods has its own.
 
-    What says how documents are cut into cells, and which are known, stays: both steps are about the same cells.
+    What was set for this training stays, and what says how documents are cut into cells, and which are known: both
+    steps are about the same cells.
     """
-    own = {name for method in (recipe.method, other.method) for name in METHODS[method].settings.get("train", {})}
-    return recipe.train.model_copy(update={name: getattr(other.train, name) for name in own - _SHARED})
+    theirs, mine = (METHODS[method].settings.get("train", {}) for method in (other.method, recipe.method))
+    usual = TrainSettings(**mine)
+    names = {name for name in {*theirs, *mine} - _SHARED if getattr(recipe.train, name) == getattr(usual, name)}
+    return recipe.train.model_copy(update={name: getattr(other.train, name) for name in names})
 
 
 def _sure(model: Model, recipe: Recipe, corpus: Corpus, least: float) -> Iterator[Sure]:
     """What the model finds with at least this probability where nothing is annotated, nor known not to be an entity.
 
-    A flat corpus stays flat; elsewhere, of one type, nothing is added that overlaps another of it: one mention with
-    several ends would be taught as several.
+    A flat corpus stays flat, and a tagger can be taught nothing else; elsewhere, of one type, nothing is added that
+    overlaps another of it: one mention with several ends would be taught as several.
     """
     if least == 1:
         return
     options, knowledge = recipe.decode, knowledge_of(recipe, model.labels, flat=is_flat(corpus))
+    flat = knowledge.flat or recipe.model.kind == "tagger"
     thresholds, least = numbered(options.thresholds, model.labels), max(least, options.min_prob)
     found = candidates(model, corpus, joint=options.joint, rank_by=options.rank_by, lead=options.lead)
     for number, (document, items) in enumerate(found):
         open_ = list(still_open(document, items, knowledge))
         kinds = range(1, len(model.labels) + 1)
-        groups = [open_] if knowledge.flat else [[one for one in open_ if one.label == kind] for kind in kinds]
+        groups = [open_] if flat else [[one for one in open_ if one.label == kind] for kind in kinds]
         for one in chain.from_iterable(
             decode(group, "greedy", min_prob=least, thresholds=thresholds) for group in groups
         ):
             label = model.labels.types[one.label - 1]
-            rivals = [other for other in document.entities if knowledge.flat or other.label == label]
+            rivals = [other for other in document.entities if flat or other.label == label]
             if not any(other.start < one.end and one.start < other.end for other in rivals):
                 yield Sure(number, one.start, one.end, label, one.score)
