@@ -196,10 +196,10 @@ def test_a_first_step_of_another_method_finds_what_it_calls_entities(tiny_encode
 def test_a_first_step_of_another_method_has_its_rates_and_the_cells_of_this_one() -> None:
     first = exploratory(recipe_for("uniform", {"two_step": {"explore": 1, "method": "span"}}))
     assert (first.policy.name, first.train.known_weight) == ("all", 1.0)
-    own = {"train": {"overlap": 5, "certain_negatives": True}}
+    own = {"train": {"overlap": 12, "certain_negatives": True}}
     steps = {"two_step": {"explore": 1, "method": "binder-paper"}}
     paper = exploratory(recipe_for("binder", steps, own))
-    assert (paper.train.overlap, paper.train.certain_negatives, paper.train.encoder_rate) == (5, True, 3e-5)
+    assert (paper.train.overlap, paper.train.certain_negatives, paper.train.encoder_rate) == (12, True, 3e-5)
     asked = exploratory(recipe_for("binder", steps, {"train": {"encoder_rate": 7e-5}}))
     assert (asked.train.encoder_rate, asked.train.head_rate) == (7e-5, 3e-5)
 
