@@ -68,17 +68,19 @@ def compare(
     from goldgap.compare.contest import compare as contend
     from goldgap.compare.runs import Data, Runs
     from goldgap.core.errors import ConfigError
-    from goldgap.core.files import hashes_of
+    from goldgap.core.files import hashes_of, keep_apart
 
     if name and "/" in name:
         raise ConfigError(f"--name {name}: runs are kept in files of this name, so it can have no /")
+    read = [*(files or []), *(complete or []), dev, test]
+    keep_apart(output, *read)
     contest = _contest(methods, seeds, baseline, drop, grid or [], _shared(encoder, epochs, settings or []))
     data = Data(
         name or test.stem,
         reading.read_training(files or [], complete or []),
         reading.read(dev),
         reading.read(test),
-        hashes_of([*(files or []), *(complete or []), dev, test]),
+        hashes_of(read),
     )
     refuse_empty(data)
     found = cautions_on(data, contest.drops)

@@ -58,6 +58,7 @@ def sparsity(corpus: Input, output: Picture = None, as_json: AsJson = False, *, 
     """
     from goldgap.compare.diagnose import sparsity as look
 
+    _apart(output, corpus)
     _tell(look(reading.read(corpus)), output, as_json)
 
 
@@ -79,6 +80,7 @@ def guarantee(
     """
     from goldgap.compare.diagnose import promises
 
+    _apart(output, corpus)
     _tell(promises(reading.read(corpus), ratio=ratio, max_width=width, epochs=epochs), output, as_json)
 
 
@@ -102,6 +104,7 @@ def missampling(
     """
     from goldgap.compare.diagnose import missampling as look
 
+    _apart(output, corpus)
     found = look(reading.read(corpus), shares(drop, "--drop"), seeds=seeds, ratio=ratio, max_width=width, epochs=epochs)
     _tell(found, output, as_json)
 
@@ -114,6 +117,7 @@ def negatives(runs: Kept, output: Picture = None, as_json: AsJson = False) -> No
     """
     from goldgap.compare.diagnose import recorded_missampling
 
+    _apart(output, *runs)
     _tell(recorded_missampling(_runs(runs)), output, as_json)
 
 
@@ -125,6 +129,7 @@ def epochs(runs: Kept, output: Picture = None, as_json: AsJson = False) -> None:
     """
     from goldgap.compare.diagnose import over_epochs
 
+    _apart(output, *runs)
     _tell(over_epochs(_runs(runs)), output, as_json)
 
 
@@ -136,6 +141,7 @@ def selection(runs: Kept, output: Picture = None, as_json: AsJson = False) -> No
     """
     from goldgap.compare.diagnose import selection as look
 
+    _apart(output, *runs)
     _tell(look(_runs(runs)), output, as_json)
 
 
@@ -152,6 +158,7 @@ def fit(
     from goldgap.compare.diagnose import fit as look
     from goldgap.compare.record import read_record
 
+    _apart(output, record)
     _tell(look(read_record(record)), output, as_json)
 
 
@@ -172,6 +179,7 @@ def traces(
     from goldgap.compare.diagnose import traces as look
     from goldgap.compare.record import read_record
 
+    _apart(output, spans, *records)
     names = [document.surface(entity) for document in reading.read(spans) for entity in document.entities]
     alike = len({path.stem for path in records}) < len(records)
     runs = {str(path) if alike else path.stem: read_record(path) for path in records}
@@ -196,6 +204,7 @@ def threshold(
     """
     from goldgap.compare.diagnose import thresholds
 
+    _apart(output, gold, predictions)
     truth = reading.read(gold)
     _tell(thresholds(truth, predictions_of(predictions, truth, reading).corpus), output, as_json)
 
@@ -220,6 +229,7 @@ def similarity(
     from goldgap import Recognizer
     from goldgap.compare.similarity import similarities, similarity_densities
 
+    _apart(output, gold, model)
     truth, recognizer = reading.read(gold), Recognizer.load(model)
     counts = Counter(entity.label for document in truth for entity in document.entities)
     chosen = label if label is not None else max(recognizer.labels, key=lambda name: counts[name])
@@ -245,7 +255,8 @@ def doubts(
     """
     from goldgap.compare.detection import scores_of_outside
 
-    _tell(scores_of_outside(_explored(reading.read(masked), method, epochs, settings, output)), output, as_json)
+    _apart(output, masked)
+    _tell(scores_of_outside(_explored(reading.read(masked), method, epochs, settings)), output, as_json)
 
 
 @app.command()
@@ -266,23 +277,28 @@ def detection(
     """
     from goldgap.compare.detection import detection as detected
 
-    _tell(detected(_explored(reading.read(masked), method, epochs, settings, output)), output, as_json)
+    _apart(output, masked)
+    _tell(detected(_explored(reading.read(masked), method, epochs, settings)), output, as_json)
 
 
-def _explored(
-    corpus: Corpus, method: str, epochs: int, settings: list[str] | None, output: Path | None
-) -> dict[str, Explored]:
+def _explored(corpus: Corpus, method: str, epochs: int, settings: list[str] | None) -> dict[str, Explored]:
     from goldgap.compare.detection import with_and_without_angle
     from goldgap.core.errors import ConfigError
-    from goldgap.core.files import check_target
     from goldgap.train.compose import parse_settings, recipe_for
 
-    if output is not None:
-        check_target(output)
     recipe = recipe_for(method, parse_settings(settings or []))
     if recipe.model.kind != "tagger":
         raise ConfigError(f"--method {method}: expected a tagger, as two-step, crf or bilstm-crf")
     return with_and_without_angle(recipe, corpus, epochs)
+
+
+def _apart(output: Path | None, *read: Path) -> None:
+    """Refuse a picture that cannot be written, or would stand among what is read."""
+    from goldgap.core.files import check_target, keep_apart
+
+    if output is not None:
+        check_target(output)
+        keep_apart(output, *read)
 
 
 def _runs(paths: list[Path]) -> list[Run]:

@@ -124,15 +124,19 @@ def check_target(path: Path) -> None:
 
 
 def keep_apart(target: Path, *sources: Path | None) -> None:
-    """Raise for a file that is read, or lies in a folder that is read: it would be lost."""
+    """Raise for a file that is read, which would be lost, or a place in a folder that is read, which would be altered."""
     named = [source for source in sources if source is not None]
     beside = [source.with_suffix(".txt") for source in named if source.suffix == ".ann"]  # the text of brat's
     for source in (*named, *beside):
-        if not os.path.exists(target) or not os.path.exists(source):
+        if not os.path.exists(source):
             continue
-        inside = os.path.isdir(source) and os.path.samefile(target.parent, source)
-        if inside or os.path.samefile(target, source):
+        if os.path.exists(target) and os.path.samefile(target, source):
             raise InputError("it is read by this command, which would write over it; choose another name", path=target)
+        if os.path.isdir(source) and Path(os.path.realpath(target)).is_relative_to(os.path.realpath(source)):
+            raise InputError(
+                f"it lies in the folder {source}, which this command reads and would alter; choose another place",
+                path=target,
+            )
 
 
 def make_folder(path: Path) -> None:

@@ -24,6 +24,48 @@ def test_the_text_of_a_brat_document_is_not_written_over(run: Run, tmp_path: Pat
     assert (tmp_path / "n.txt").read_text(encoding="utf-8") == "Ann lives\nin Oslo.\n"
 
 
+WITHIN = {
+    "predictions": ("predict", "model", "raw.txt", "-o", "model/found.jsonl"),
+    "suspects": ("suspects", "model", "raw.txt", "-o", "model/deep/found.jsonl"),
+    "a report": ("evaluate", "gold.jsonl", "model", "--html", "model/report.html"),
+    "a report by way of a link": ("evaluate", "gold.jsonl", "model", "--html", "link/report.html"),
+    "a report on another model": ("evaluate", "gold.jsonl", "gold.jsonl", "--against", "model", "--html", "model/r.html"),
+    "a report of a training": ("train", "--train", "brat", "-o", "new", "--html", "brat/report.html"),
+    "a record": ("train", "--train", "gold.jsonl", "-o", "new", "--encoder", "model", "--record", "model/r.jsonl"),
+    "a picture": ("diagnose", "threshold", "gold.jsonl", "model", "-o", "model/picture.svg"),
+    "a picture of similarities": ("diagnose", "similarity", "gold.jsonl", "model", "-o", "model/picture.svg"),
+    "a corpus": ("convert", "brat", "brat/out.jsonl"),
+    "labels": ("annotate", "raw.txt", "-d", "terms", "-o", "terms/labels.jsonl"),
+    "what was dropped": ("mask", "brat", "-o", "brat/out.conll", "--drop", "0.5"),
+    "a comparison": (
+        *("compare", "--train", "brat", "--dev", "gold.jsonl", "--test", "gold.jsonl", "-o", "brat/comparison"),
+    ),
+}
+
+
+@pytest.mark.parametrize("call", WITHIN.values(), ids=WITHIN)
+def test_nothing_is_written_into_a_folder_that_is_read(call: tuple[str, ...], run: Run, tmp_path: Path) -> None:
+    (tmp_path / "model" / "deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("model")
+    (tmp_path / "raw.txt").write_text("Ann met Bob\n", encoding="utf-8")
+    (tmp_path / "terms").mkdir()
+    (tmp_path / "terms" / "PER.txt").write_text("Ann\n", encoding="utf-8")
+    corpus = Corpus([Document("Ann met Bob", (Entity(0, 3, "PER"),))])
+    corpus.write(tmp_path / "gold.jsonl")
+    corpus.write(tmp_path / "brat", format="brat")
+    before = sorted(tmp_path.rglob("*"))
+    result = run(*call)
+    assert (result.status, result.err.count("\n")) == (2, 1), result.err
+    assert "which this command reads and would alter; choose another place" in result.err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_what_stands_beside_a_folder_that_is_read_is_written(run: Run, tmp_path: Path) -> None:
+    Corpus([Document("Ann", (Entity(0, 3, "PER"),))]).write(tmp_path / "brat", format="brat")
+    assert run("convert", "brat", "brat.jsonl").status == 0
+    assert run("convert", "brat", "brat/../out.jsonl").status == 0
+
+
 @pytest.mark.parametrize("name", ["out.conll", "out.txt", "out.ann", "out.jsonl"])
 def test_a_text_that_begins_with_a_byte_order_mark_keeps_it(name: str, tmp_path: Path) -> None:
     document = Document("\ufeffAnn lives", (Entity(1, 4, "PER"),), id="1", tokens=((0, 1), (1, 4), (5, 10)))
