@@ -92,10 +92,11 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
     ):
         number = 0
         for document in documents:
-            if not _write_sentence(document, draft, options.scheme, notes):
+            tags = _write_sentence(document, draft, options.scheme, notes)
+            if not tags:
                 continue
             number += 1
-            with_unknown = with_unknown or bool(document.unknown)
+            with_unknown = with_unknown or (bool(document.unknown) and _UNDECIDED in tags)
             if document.dropped or document.rejected:
                 notes.change("dropped or rejected spans, which a token file cannot hold (left out)", document.id)
             count_unsaid(document, "a token file", notes)
@@ -312,19 +313,32 @@ def join_words(words: list[str], between: Callable[[str, str], str] = _blank) ->
 # Writing
 
 
-def _write_sentence(document: Document, draft: IO[str], scheme: str, notes: Notes) -> bool:
-    """Whether there was something to write."""
+def _write_sentence(document: Document, draft: IO[str], scheme: str, notes: Notes) -> list[str]:
+    """The tags of the words that were written."""
     words = words_of(document)
     spans = _representable(document, words, notes)
     tags = _leave_undecided(document, words, spans_to_tags(len(words), spans, scheme=scheme))
     rows = [f"{_cell(document.text[start:end], notes)}\t{tag}\n" for (start, end), tag in zip(words, tags, strict=True)]
     if not rows:
         notes.change("document without a word (left out)", document.id)
-        return False
+        return []
+    if lost := _outside_of_words(document):
+        notes.change("characters outside of words (left out)", document.id, count=lost)
     if rows[0].startswith(f"{_DOCSTART}\t") and tags[0] in (OUTSIDE, _UNDECIDED):
         notes.change(f"first word {_DOCSTART}, which is passed over when it is read", document.id)
     draft.write("".join(rows) + "\n")
-    return True
+    return tags
+
+
+def _outside_of_words(document: Document) -> int:
+    """How many characters but white space belong to none of the document's own words."""
+    if document.tokens is None:  # the words of the splitter are all that is no white space
+        return 0
+    at = lost = 0
+    for start, end in (*document.tokens, (len(document.text),) * 2):
+        lost += sum(map(len, document.text[at:start].split()))
+        at = end
+    return lost
 
 
 def _representable(document: Document, words: tuple[Range, ...], notes: Notes) -> list[Span]:

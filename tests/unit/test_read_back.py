@@ -114,6 +114,25 @@ def test_knowledge_that_a_token_file_cannot_hold_is_told_beside_unknown_words(tm
     assert "complete" not in notes_of([with_unknown], tmp_path / "c.conll")
 
 
+def test_characters_that_are_in_no_word_are_not_lost_in_silence(tmp_path: Path) -> None:
+    lossy = Document("Ann lives in Oslo (Norway)", tokens=((0, 3),), id="1")
+    assert "23 x" not in notes_of([lossy], tmp_path / "a.conll")  # white space is no loss
+    assert "19 x characters outside of words (left out) (1, ...)" in notes_of([lossy], tmp_path / "a.conll")
+    with pytest.raises(InputError, match="characters outside of words"):
+        Corpus([lossy]).write(tmp_path / "b.conll", strict=True)
+    whole = [Document("Ann's (old) house,\n\tin Oslo.", id="1"), Document("a  b", tokens=((0, 1), (3, 4)), id="2")]
+    assert notes_of(whole, tmp_path / "c.conll") == ""
+
+
+def test_completeness_is_told_where_no_word_is_written_as_unknown(tmp_path: Path) -> None:
+    under_an_entity = Document("Ann lives", (Entity(0, 3, "PER"),), id="1", complete=True, unknown=((0, 3),))
+    assert "complete document" in notes_of([under_an_entity], tmp_path / "a.conll")
+    assert Corpus.read(tmp_path / "a.conll")[0].complete is False
+    beside_it = under_an_entity.replace(id="2", unknown=((0, 9),))
+    assert "complete document" not in notes_of([under_an_entity, beside_it], tmp_path / "b.conll")
+    assert [document.complete for document in Corpus.read(tmp_path / "b.conll")] == [True, True]
+
+
 @pytest.mark.parametrize("name", ["a.conll", "a.txt"])
 def test_numbers_that_shift_behind_a_document_without_words_are_told(name: str, tmp_path: Path) -> None:
     documents = [Document("Ann", id="1"), Document(" ", id="2"), Document("Bob", id="3")]
