@@ -300,7 +300,8 @@ def test_complete_documents_that_are_masked_are_told() -> None:
     whole = Data(
         "", sentences(3).map(lambda one: one.replace(complete=True)), None, sentences(2, "Ann saw Bob in Rome"), {}
     )
-    assert any("complete document that is masked" in line for line in cautions_on(whole, [0.5]).lines())
+    for drops in ([0.5], [0.0], [0.0, 0.5]):  # a mask of nothing leaves no document complete, too
+        assert any("complete document that is masked" in line for line in cautions_on(whole, drops).lines())
     assert not any("masked" in line for line in cautions_on(whole).lines())
 
 
@@ -359,6 +360,15 @@ def test_texts_that_were_trained_on_and_types_that_were_not_are_told() -> None:
     assert not cautions_on(
         Data("", train, None, Corpus([Document("Eve", (Entity(0, 3, "PER"), Entity(1, 2, "MISC")))]), {})
     ).changes
+
+
+@pytest.mark.parametrize("text", ["Ann lives , in Oslo", "Ann  lives,\n in Oslo ", "Annlives,inOslo"])
+def test_a_text_that_was_trained_on_is_known_by_other_white_space(text: str) -> None:
+    train, test = Corpus([Document("Ann lives, in Oslo")]), Corpus([Document(text), Document("Ann lived, in Oslo")])
+    changes = cautions_on(Data("", train, None, test, {})).changes
+    assert {what: tally.count for what, tally in changes.items()} == {
+        "document of the test file that is also trained on": 1
+    }
 
 
 def test_the_dev_score_is_that_of_the_weights_that_were_kept(

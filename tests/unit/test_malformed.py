@@ -687,6 +687,18 @@ def test_sentence_that_stands_twice_in_one_split_is_a_finding(tmp_path: Path) ->
     assert findings["documents with the same text as an earlier one"] == ("3 = 1: Rome",)
 
 
+def test_sentence_of_other_white_space_is_the_same_sentence(tmp_path: Path) -> None:
+    train = Corpus.read(place({"train.txt": b"Ada met Bob.\nAda  met Bob .\nRome\n"}, tmp_path))
+    test = Corpus.read(place(conll("Rome\tO\n\nAda\tO\nmet\tO\nBob\tO\n.\tO\n"), tmp_path))
+    findings = {finding.what: finding.examples for finding in inspect(train, [("test", test)]).findings}
+    assert findings["documents with the same text as an earlier one"] == ("2 = 1: Ada  met Bob .",)
+    assert findings["documents that also stand in test"] == (
+        "1 = 2: Ada met Bob.",
+        "2 = 2: Ada  met Bob .",
+        "3 = 1: Rome",
+    )
+
+
 def test_repeats_within_a_split_are_not_said_to_stand_in_an_empty_one(tmp_path: Path) -> None:
     corpus = Corpus.read(place({"train.txt": b"Rome\nRome\n"}, tmp_path))
     findings = [finding.what for finding in inspect(corpus, [("test.txt", Corpus([]))]).findings]
