@@ -69,6 +69,8 @@ def annotate(
     show_notes(written.write(output, strict=reading.strict), f"while writing {output}")
     if corpus.entity_count:
         out.print(f"{corpus.entity_count:,} annotations of the input were replaced")
+    if complete := sum(bool(document.complete) for document in corpus):
+        out.print(f"{complete:,} documents of the input were complete, which labels from a dictionary are not")
     show_check(audit(labelled, terms))
     if quality is not None:
         out.print()

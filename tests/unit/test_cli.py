@@ -35,6 +35,16 @@ def test_annotate_writes_labels_and_says_what_to_think_of_them(run: Run, tmp_pat
         assert part in result.out
 
 
+def test_annotate_says_that_its_labels_are_not_complete(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "terms.tsv").write_text("PER\tAnn\n", encoding="utf-8")
+    documents = [Document("Ann", complete=True), Document("Bo", complete=frozenset({"PER"})), Document("Al")]
+    Corpus(documents).write(tmp_path / "some.jsonl")
+    told = "2 documents of the input were complete, which labels from a dictionary are not"
+    assert told in " ".join(run("annotate", "some.jsonl", "-d", "terms.tsv", "-o", "out.jsonl").out.split())
+    assert not any(document.complete for document in Corpus.read(tmp_path / "out.jsonl"))
+    assert "were complete" not in run("annotate", "out.jsonl", "-d", "terms.tsv", "-o", "again.jsonl").out
+
+
 def test_tables_fit_into_80_columns(run: Run) -> None:
     for call in (["check", DEV, TEST, "-d", DICTIONARY], ["evaluate", DEV, DEV], ["evaluate", "--help"]):
         lines = run(*call).out.split("\n")
