@@ -69,7 +69,9 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
         except InputError as error:
             if options.on_error != "skip":
                 raise CorpusError(error.message, path=path, line=sentence.lines[0]) from None
-            notes.change(f"sentence ({error.message}; left out)", f"{path}:{sentence.lines[0]}")
+            notes.change(
+                "sentence of an id that was given before (left out)", f"{path}:{sentence.lines[0]}: {error.message}"
+            )
             continue
         document = Document(text, entities, id=name, tokens=tokens)
         if knows_unknown:
@@ -148,7 +150,7 @@ def _sentences(path: Path, lines: list[str], options: ReadOptions, notes: Notes)
             if options.on_error == "error":
                 raise CorpusError(error.message, path=path, line=number) from None
             if not bad:
-                notes.change(f"sentence with a malformed row ({error.message}; left out)", f"{path}:{number}")
+                notes.change("sentence with a malformed row (left out)", f"{path}:{number}: {error.message}")
             bad = True
             continue
         sentence.lines.append(number)

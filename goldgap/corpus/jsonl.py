@@ -34,7 +34,7 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
         except InputError as error:
             if options.on_error == "error":
                 raise CorpusError(error.message, path=path, line=number) from None
-            notes.change(f"malformed document ({error.message}; left out)", f"{path}:{number}")
+            notes.change("malformed document (left out)", f"{path}:{number}: {error.message}")
         else:
             yield document
 

@@ -12,7 +12,7 @@ from goldgap.core.files import (
     read_bytes,
     read_line_blocks,
     read_text,
-    refuse_utf16,
+    refuse_other_kinds,
     utf8_problem,
 )
 from goldgap.core.notes import Notes
@@ -88,7 +88,7 @@ def _survey(path: Path, notes: Notes, *, repair: bool) -> None:
     offset = lost = feeds = returns = both = 0
     for block in read_line_blocks(path):
         if not offset:
-            refuse_utf16(block, path)
+            refuse_other_kinds(block, path)
             marked = block.startswith(BYTE_ORDER_MARK)
         line = 1 + feeds + returns - both
         if problem := utf8_problem(block, path, offset=offset, line=line):
