@@ -29,7 +29,7 @@ WITHIN = {
     "suspects": ("suspects", "model", "raw.txt", "-o", "model/deep/found.jsonl"),
     "a report": ("evaluate", "gold.jsonl", "model", "--html", "model/report.html"),
     "a report by way of a link": ("evaluate", "gold.jsonl", "model", "--html", "link/report.html"),
-    "a report on another model": ("evaluate", "gold.jsonl", "gold.jsonl", "--against", "model", "--html", "model/r.html"),
+    "a report on two": ("evaluate", "gold.jsonl", "raw.txt", "--against", "model", "--html", "model/r.html"),
     "a report of a training": ("train", "--train", "brat", "-o", "new", "--html", "brat/report.html"),
     "a record": ("train", "--train", "gold.jsonl", "-o", "new", "--encoder", "model", "--record", "model/r.jsonl"),
     "a picture": ("diagnose", "threshold", "gold.jsonl", "model", "-o", "model/picture.svg"),
