@@ -68,7 +68,7 @@ def compare(
     from goldgap.compare.contest import compare as contend
     from goldgap.compare.runs import Data, Runs
     from goldgap.core.errors import ConfigError
-    from goldgap.core.files import hashes_of, keep_apart
+    from goldgap.core.files import hashes_of, keep_apart, printable
 
     if name and "/" in name:
         raise ConfigError(f"--name {name}: runs are kept in files of this name, so it can have no /")
@@ -76,7 +76,7 @@ def compare(
     keep_apart(output, *read)
     contest = _contest(methods, seeds, baseline, drop, grid or [], _shared(encoder, epochs, settings or []))
     data = Data(
-        name or test.stem,
+        printable(name or test.stem),
         reading.read_training(files or [], complete or []),
         reading.read(dev),
         reading.read(test),
@@ -232,12 +232,12 @@ def _helped(jobs: int) -> Iterator[None]:
 
 def write_reports(result: dict[str, Any], data: Data, store: Runs, output: Path) -> None:
     """What this command found, as JSON, Markdown and HTML in a folder."""
-    from goldgap.core.files import make_folder, write_atomic
+    from goldgap.core.files import make_folder, printable, write_atomic
     from goldgap.report.comparison import comparison_markdown
     from goldgap.report.html import comparison_page
 
     make_folder(output)
-    result = {**result, "command": shlex.join(["goldgap", *sys.argv[1:]])}
+    result = {**result, "command": printable(shlex.join(["goldgap", *sys.argv[1:]]))}
     texts = {
         "comparison.json": json.dumps(result, indent=1, ensure_ascii=False) + "\n",
         "comparison.md": comparison_markdown(result),

@@ -306,7 +306,12 @@ def digest(path: Path) -> str:
 def hashes_of(paths: Iterable[Path]) -> dict[str, str]:
     """The digest of each file or folder, by its path; where a folder is as its manifest says, that of the manifest."""
     files = (path / MANIFEST if _is_as_listed(path) else path for path in paths)
-    return {str(file): digest(file) for file in files}
+    return {printable(file): digest(file) for file in files}
+
+
+def printable(name: Path | str) -> str:
+    """A name for files and reports, which are UTF-8: a byte that is not Unicode becomes an escape."""
+    return str(name).encode(errors="backslashreplace").decode()
 
 
 def _is_as_listed(path: Path) -> bool:
