@@ -56,16 +56,15 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
     if knows_unknown:
         notes.fact("the tag UNK", "is used: O means known not to be an entity, UNK unknown")
     documents = []
-    ids, stated = Ids(), {sentence.id for sentence in sentences}
+    ids = Ids(lambda: {sentence.id for sentence in sentences if sentence.id})
     before: _Sentence | None = None
     for number, sentence in enumerate(sentences, 1):
         spans = _spans(path, sentence, before, scheme, options, notes)
         before = sentence
         text, tokens = join(sentence.words)
         entities = tuple(Entity(tokens[first][0], tokens[end - 1][1], label) for first, end, label in spans)
-        unnamed = str(number) if str(number) not in stated else f"unnamed-{number}"
         try:
-            name = ids.claim(sentence.id or unnamed, sentence.lines[0])
+            name = ids.claim(sentence.id or ids.number(number), sentence.lines[0])
         except InputError as error:
             if options.on_error != "skip":
                 raise CorpusError(error.message, path=path, line=sentence.lines[0]) from None

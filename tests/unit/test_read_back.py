@@ -159,6 +159,48 @@ def test_documents_without_an_id_are_numbered_past_those_that_have_one(tmp_path:
     assert [document.id for document in Corpus.read(path)] == ["2", "unnamed-2", "3"]
 
 
+NUMBERED: dict[str, tuple[list[object], list[str]]] = {
+    "empty, then its number": (["", "1"], ["unnamed-1", "1"]),
+    "none, then its number": ([None, "1"], ["unnamed-1", "1"]),
+    "none, then its number as a number": ([None, 1], ["unnamed-1", "1"]),
+    "two that are empty": (["", ""], ["1", "2"]),
+    "its number far behind": ([None, None, None, "2"], ["1", "unnamed-2", "3", "2"]),
+    "the name in its place, too": ([None, "1", "unnamed-1"], ["unnamed-unnamed-1", "1", "unnamed-1"]),
+    "no number": (["a", None, "b"], ["a", "2", "b"]),
+    "no id at all": ([None, None], ["1", "2"]),
+}
+
+
+@pytest.mark.parametrize(("stated", "expected"), NUMBERED.values(), ids=NUMBERED)
+def test_documents_without_an_id_are_numbered_around_those_that_have_one(
+    stated: list[object], expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("goldgap.core.files.BLOCK", 16)
+    lines = [{"text": "a"} | ({} if name is None else {"id": name}) for name in stated]
+    (path := tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    read = Corpus.read(path)
+    assert [document.id for document in read] == expected
+    read.write(tmp_path / "b.jsonl")
+    made = Corpus(Document("a", id="" if name is None else str(name)) for name in stated)
+    assert [document.id for document in made] == expected
+
+
+def test_numbers_elsewhere_in_a_line_are_no_ids(tmp_path: Path) -> None:
+    lines = [
+        {"text": '"id": "3"', "entities": [{"id": 1, "start": 0, "end": 4, "label": "X"}]},
+        {"text": "b", "meta": {"id": 2}},
+        {"text": "c"},
+    ]
+    broken = '{"id": 4, "text": \n["id"]\n"id"\n'
+    (path := tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines) + broken, "utf-8")
+    assert [document.id for document in Corpus.read(path, on_error="skip")] == ["1", "2", "3"]
+
+
+def test_a_sentence_without_an_id_is_numbered_around_the_ids_of_comments(tmp_path: Path) -> None:
+    (path := tmp_path / "a.conll").write_text("x\tO\n\n# id = unnamed-1\ny\tO\n\n# id = 1\nz\tO\n", encoding="utf-8")
+    assert [document.id for document in Corpus.read(path)] == ["unnamed-unnamed-1", "unnamed-1", "1"]
+
+
 def test_a_format_that_is_named_holds_for_files_that_do_not_say_theirs(run: Run, tmp_path: Path) -> None:
     (gold := tmp_path / "gold.txt").write_text("Ann\tB-PER\nlives\tO\n", encoding="utf-8")
     for name in ("found.jsonl", "found.txt"):
