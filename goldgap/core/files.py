@@ -162,12 +162,13 @@ def make_folder(path: Path) -> None:
 
 @contextmanager
 def write_atomic(path: Path) -> Iterator[IO[str]]:
-    """A UTF-8 text file that appears under its name only when it is complete and on disk."""
+    """A UTF-8 text file that appears under its name only when it is complete and on disk, with the old one's mode."""
     check_target(path)
     target = Path(os.path.realpath(path))  # a link stays a link: the file that it points to is replaced
     temporary = target.with_name(f".tmp-{target.name}-{os.getpid()}")
     try:
         with temporary.open("w", encoding="utf-8", newline="\n") as handle:
+            _keep_mode(target, temporary)
             yield handle
             handle.flush()
             os.fsync(handle.fileno())
@@ -348,6 +349,14 @@ def _discard(temporary: Path) -> None:
     # Where the file could not even be created, removing it fails as well, and the first error is the one to tell.
     with suppress(OSError):
         temporary.unlink()
+
+
+def _keep_mode(old: Path, new: Path) -> None:
+    """Let those read and write the new file who may do so with the old one, if there is one."""
+    with suppress(FileNotFoundError):
+        mode = old.stat().st_mode & 0o777
+        if new.stat().st_mode & 0o777 != mode:  # else nothing is asked of systems without modes
+            new.chmod(mode)
 
 
 def _sync_file(path: Path) -> None:
