@@ -137,8 +137,9 @@ def check_annotated(output: Path, *sources: Path | None) -> None:
     from goldgap.core.files import keep_apart
 
     keep_apart(output, *sources)
-    if ".txt" in format_of(output).extensions:
-        raise InputError("raw text holds no annotations; write .jsonl, .conll, .ann or .pubtator", path=output)
+    formats = ".jsonl, .conll, .ann or .pubtator"
+    if ".txt" in format_of(output, hint=f"name it {formats}").extensions:
+        raise InputError(f"raw text holds no annotations; write {formats}", path=output)
 
 
 def shares(text: str, option: str) -> list[float]:
