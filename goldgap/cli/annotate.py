@@ -27,7 +27,12 @@ class AmbiguousChoice(StrEnum):
 def annotate(
     text: Annotated[Path, typer.Argument(help="Raw text or a corpus; annotations in it are replaced.")],
     dictionary: Annotated[
-        Path, typer.Option("--dictionary", "-d", help="LABEL<TAB>surface lines, or a folder of LABEL.txt.")
+        Path,
+        typer.Option(
+            "--dictionary",
+            "-d",
+            help="LABEL<TAB>surface lines, with a third column exact or fold if wanted, or a folder of LABEL.txt.",
+        ),
     ],
     output: Output,
     phrases: Annotated[

@@ -15,6 +15,7 @@ import typer
 
 from goldgap.cli.options import CompleteFiles, EncoderName, Reading, TrainingFiles, shares, with_reading
 
+METHODS = "span,uniform,weighted,top-neg,nrces"
 MOST_SEEDS = 1000
 HELPER = "GOLDGAP_HELPER"
 """Set in processes that were started to share the runs of another."""
@@ -34,8 +35,13 @@ def compare(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for runs and reports; goes on with its runs.")],
     files: TrainingFiles = None,
     methods: Annotated[
-        str, typer.Option(help="Names between commas, each with settings of its own if need be: nrces:loss.w=5.")
-    ] = "span,uniform,weighted,top-neg,nrces",
+        str,
+        typer.Option(
+            help="Names between commas, each with settings of its own if need be: nrces:loss.w=5. "
+            f"Else {METHODS.replace(',', ', ')}.",
+            show_default=False,
+        ),
+    ] = METHODS,
     seeds: Annotated[str, typer.Option(help="How many, or which ones between commas.")] = "3",
     baseline: Annotated[str | None, typer.Option(help="The method to test the others against; else the first.")] = None,
     drop: Annotated[
@@ -61,7 +67,7 @@ def compare(
 
     Stopped at any point, the same command goes on where it was. Writes comparison.json, comparison.md, report.html.
 
-    Example: goldgap compare --train labels.jsonl --dev dev.conll --test test.conll -o comparison
+    Example: goldgap compare --train a.jsonl --dev b.conll --test c.conll -o out
     """
     from goldgap.cli.show import err, out, show_contest
     from goldgap.compare.contest import cautions_on, refuse_empty

@@ -100,7 +100,7 @@ def missampling(
 ) -> None:
     """How many masked entities uniform sampling takes for negatives, without a model, and how many are expected.
 
-    Example: goldgap diagnose missampling train.conll --drop 0.5,0.7 -o missampling.svg
+    Example: goldgap diagnose missampling train.conll --drop 0.5,0.7 -o m.svg
     """
     from goldgap.compare.diagnose import missampling as look
 
@@ -113,7 +113,7 @@ def missampling(
 def negatives(runs: Kept, output: Picture = None, as_json: AsJson = False) -> None:
     """How many masked entities the negatives of each epoch held, as recorded in training.
 
-    Example: goldgap diagnose negatives comparison/runs/*masked-0.7*.json -o negatives.svg
+    Example: goldgap diagnose negatives out/runs/*masked-0.7*.json -o n.svg
     """
     from goldgap.compare.diagnose import recorded_missampling
 
@@ -125,7 +125,7 @@ def negatives(runs: Kept, output: Picture = None, as_json: AsJson = False) -> No
 def epochs(runs: Kept, output: Picture = None, as_json: AsJson = False) -> None:
     """Dev F1 over the epochs, a line for each method.
 
-    Example: goldgap diagnose epochs comparison/runs/*masked-0.7*.json -o epochs.svg
+    Example: goldgap diagnose epochs out/runs/*masked-0.7*.json -o epochs.svg
     """
     from goldgap.compare.diagnose import over_epochs
 
@@ -137,7 +137,7 @@ def epochs(runs: Kept, output: Picture = None, as_json: AsJson = False) -> None:
 def selection(runs: Kept, output: Picture = None, as_json: AsJson = False) -> None:
     """What it costs to choose the epoch on labels that have gaps themselves.
 
-    Example: goldgap diagnose selection experiments/results/bc5cdr-distant-bench_span_*.json
+    Example: goldgap diagnose selection experiments/results/*distant-bench_span*
     """
     from goldgap.compare.diagnose import selection as look
 
@@ -174,7 +174,7 @@ def traces(
 ) -> None:
     """How likely chosen spans are to be an entity over the epochs, under each of several runs.
 
-    Example: goldgap diagnose traces spans.jsonl nrces.jsonl span.jsonl -o traces.svg
+    Example: goldgap diagnose traces spans.jsonl nrces.jsonl span.jsonl -o t.svg
     """
     from goldgap.compare.diagnose import traces as look
     from goldgap.compare.record import read_record
@@ -200,7 +200,7 @@ def threshold(
 ) -> None:
     """Precision, recall and F1 when only entities of at least a probability are kept.
 
-    Example: goldgap diagnose threshold test.conll predictions.jsonl -o threshold.svg
+    Example: goldgap diagnose threshold test.conll found.jsonl -o threshold.svg
     """
     from goldgap.compare.diagnose import thresholds
 
@@ -222,7 +222,7 @@ def similarity(
 ) -> None:
     """How similar entities, other spans and whole texts are to each type: what the thresholds of binder do.
 
-    Example: goldgap diagnose similarity test.conll model --type PER -o similarity.svg
+    Example: goldgap diagnose similarity test.conll model --type PER -o per.svg
     """
     from collections import Counter
 
@@ -249,7 +249,9 @@ def doubts(
     *,
     reading: Reading,
 ) -> None:
-    """How much smaller the score of O is for masked annotations, epoch by epoch, by angle and without.
+    """How much smaller the score of O is for masked annotations, epoch by epoch.
+
+    With scores that are angles (tagger.angle), and with plain ones.
 
     Example: goldgap diagnose doubts masked.jsonl -o doubts.svg
     """
@@ -271,7 +273,9 @@ def detection(
     *,
     reading: Reading,
 ) -> None:
-    """How many of the words that an exploratory training doubts are masked annotations, by angle and without.
+    """How many of the words that an exploratory training doubts are masked annotations.
+
+    With scores that are angles (tagger.angle), and with plain ones.
 
     Example: goldgap diagnose detection masked.jsonl -o detection.svg
     """

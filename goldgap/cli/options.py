@@ -36,7 +36,13 @@ class JoinChoice(StrEnum):
 PANEL = "How the input is read"
 _READING: dict[str, tuple[Any, Any]] = {
     "format": (
-        Annotated[str | None, typer.Option(help="conll, jsonl, text, brat or pubtator; else by extension.")],
+        Annotated[
+            str | None,
+            typer.Option(
+                help="conll, jsonl, text, brat or pubtator, for the first input even against its extension; "
+                "else by extension."
+            ),
+        ],
         None,
     ),
     "on_error": (
