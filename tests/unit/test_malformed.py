@@ -332,13 +332,13 @@ PARSES = {
     ),
     "brat empty annotation file": Parses(brat("Ada", ""), ["Ada"], [[]]),
     "brat text without annotations": Parses(
-        brat("Ada", "T1\tPER 0 3\tAda\n") | {"folder/0.txt": b"Bob", "folder/._1.txt": b"\0\xff"},
+        {**brat("Ada", "T1\tPER 0 3\tAda\n"), "folder/0.txt": b"Bob", "folder/._1.txt": b"\0\xff"},
         ["Bob", "Ada"],
         [[], [(0, 3, "PER")]],
         changes={"text without a .ann file (read as a document without entities)": (1, ["folder/0.txt"])},
     ),
     "brat folder in a folder": Parses(
-        brat("Ada", "") | {"folder/sub/2.ann": b"", "folder/sub/2.txt": b"Bob", "folder/empty/notes": b""},
+        {**brat("Ada", ""), "folder/sub/2.ann": b"", "folder/sub/2.txt": b"Bob", "folder/empty/notes": b""},
         ["Ada"],
         [[]],
         changes={"folder of .ann files inside the folder (not read; name it on its own)": (1, ["folder/sub"])},
