@@ -27,7 +27,12 @@ class AmbiguousChoice(StrEnum):
 def annotate(
     text: Annotated[Path, typer.Argument(help="Raw text or a corpus; annotations in it are replaced.")],
     dictionary: Annotated[
-        Path, typer.Option("--dictionary", "-d", help="LABEL<TAB>surface lines, or a folder of LABEL.txt.")
+        Path,
+        typer.Option(
+            "--dictionary",
+            "-d",
+            help="LABEL<TAB>surface lines, with a third column exact or fold if wanted, or a folder of LABEL.txt.",
+        ),
     ],
     output: Output,
     phrases: Annotated[
@@ -69,6 +74,8 @@ def annotate(
     show_notes(written.write(output, strict=reading.strict), f"while writing {output}")
     if corpus.entity_count:
         out.print(f"{corpus.entity_count:,} annotations of the input were replaced")
+    if complete := sum(bool(document.complete) for document in corpus):
+        out.print(f"{complete:,} documents of the input were complete, which labels from a dictionary are not")
     show_check(audit(labelled, terms))
     if quality is not None:
         out.print()

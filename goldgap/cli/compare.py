@@ -15,6 +15,7 @@ import typer
 
 from goldgap.cli.options import CompleteFiles, EncoderName, Reading, TrainingFiles, shares, with_reading
 
+METHODS = "span,uniform,weighted,top-neg,nrces"
 MOST_SEEDS = 1000
 HELPER = "GOLDGAP_HELPER"
 """Set in processes that were started to share the runs of another."""
@@ -34,8 +35,13 @@ def compare(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for runs and reports; goes on with its runs.")],
     files: TrainingFiles = None,
     methods: Annotated[
-        str, typer.Option(help="Names between commas, each with settings of its own if need be: nrces:loss.w=5.")
-    ] = "span,uniform,weighted,top-neg,nrces",
+        str,
+        typer.Option(
+            help="Names between commas, each with settings of its own if need be: nrces:loss.w=5. "
+            f"Else {METHODS.replace(',', ', ')}.",
+            show_default=False,
+        ),
+    ] = METHODS,
     seeds: Annotated[str, typer.Option(help="How many, or which ones between commas.")] = "3",
     baseline: Annotated[str | None, typer.Option(help="The method to test the others against; else the first.")] = None,
     drop: Annotated[
@@ -61,24 +67,26 @@ def compare(
 
     Stopped at any point, the same command goes on where it was. Writes comparison.json, comparison.md, report.html.
 
-    Example: goldgap compare --train labels.jsonl --dev dev.conll --test test.conll -o comparison
+    Example: goldgap compare --train a.jsonl --dev b.conll --test c.conll -o out
     """
     from goldgap.cli.show import err, out, show_contest
     from goldgap.compare.contest import cautions_on, refuse_empty
     from goldgap.compare.contest import compare as contend
     from goldgap.compare.runs import Data, Runs
     from goldgap.core.errors import ConfigError
-    from goldgap.core.files import hashes_of
+    from goldgap.core.files import hashes_of, keep_apart, printable
 
     if name and "/" in name:
         raise ConfigError(f"--name {name}: runs are kept in files of this name, so it can have no /")
+    read = [*(files or []), *(complete or []), dev, test]
+    keep_apart(output, *read)
     contest = _contest(methods, seeds, baseline, drop, grid or [], _shared(encoder, epochs, settings or []))
     data = Data(
-        name or test.stem,
+        printable(name or test.stem),
         reading.read_training(files or [], complete or []),
         reading.read(dev),
         reading.read(test),
-        hashes_of([*(files or []), *(complete or []), dev, test]),
+        hashes_of(read),
     )
     refuse_empty(data)
     found = cautions_on(data, contest.drops)
@@ -230,12 +238,12 @@ def _helped(jobs: int) -> Iterator[None]:
 
 def write_reports(result: dict[str, Any], data: Data, store: Runs, output: Path) -> None:
     """What this command found, as JSON, Markdown and HTML in a folder."""
-    from goldgap.core.files import make_folder, write_atomic
+    from goldgap.core.files import make_folder, printable, write_atomic
     from goldgap.report.comparison import comparison_markdown
     from goldgap.report.html import comparison_page
 
     make_folder(output)
-    result = {**result, "command": shlex.join(["goldgap", *sys.argv[1:]])}
+    result = {**result, "command": printable(shlex.join(["goldgap", *sys.argv[1:]]))}
     texts = {
         "comparison.json": json.dumps(result, indent=1, ensure_ascii=False) + "\n",
         "comparison.md": comparison_markdown(result),

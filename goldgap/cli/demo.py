@@ -34,9 +34,12 @@ def demo(
     from goldgap.distant.dictionary import Dictionary
     from goldgap.distant.rules import MatchRules
     from goldgap.evaluate.scores import evaluate
-    from goldgap.report.demo import demo_report
+    from goldgap.report.demo import TITLE, demo_report
 
     make_folder(output)
+    _refuse_others(output)
+    with write_atomic(output / "report.md") as handle:
+        handle.write(f"{TITLE}\nThe demo that writes this report has not come to its end.\n")
     gold, dev, test, terms = Corpus.read(TRAIN), Corpus.read(DEV), Corpus.read(TEST), Dictionary.read(DICTIONARY)
     out.print(f"1. Raw text and a term list: {len(gold):,} sentences, {len(terms):,} terms", style="bold")
     labelled = annotate(gold, terms, MatchRules())
@@ -77,6 +80,19 @@ def demo(
     ):
         out.print(f"{what}: {output / name}", soft_wrap=True)
     out.print(f"report: {output / 'report.md'}", style="bold", soft_wrap=True)
+
+
+def _refuse_others(output: Path) -> None:
+    """Raise where something would be written over that no demo wrote, which begins with its report."""
+    from goldgap.core.errors import InputError
+    from goldgap.core.files import read_bytes
+    from goldgap.report.demo import TITLE
+
+    names = ("labels.jsonl", "quality.json", "suspects.jsonl", *(f"model-{method}" for method in METHODS), "report.md")
+    there = [name for name in names if (output / name).exists()]
+    report = output / "report.md"
+    if there and not (report.is_file() and read_bytes(report).startswith(TITLE.encode())):
+        raise InputError(f"it holds {there[0]}, which no demo wrote; name another folder", path=output)
 
 
 def _trained(method: str, corpus: Corpus, dev: Corpus, folder: Path, epochs: int) -> Recognizer:

@@ -58,6 +58,7 @@ def sparsity(corpus: Input, output: Picture = None, as_json: AsJson = False, *, 
     """
     from goldgap.compare.diagnose import sparsity as look
 
+    _apart(output, corpus)
     _tell(look(reading.read(corpus)), output, as_json)
 
 
@@ -79,6 +80,7 @@ def guarantee(
     """
     from goldgap.compare.diagnose import promises
 
+    _apart(output, corpus)
     _tell(promises(reading.read(corpus), ratio=ratio, max_width=width, epochs=epochs), output, as_json)
 
 
@@ -98,10 +100,11 @@ def missampling(
 ) -> None:
     """How many masked entities uniform sampling takes for negatives, without a model, and how many are expected.
 
-    Example: goldgap diagnose missampling train.conll --drop 0.5,0.7 -o missampling.svg
+    Example: goldgap diagnose missampling train.conll --drop 0.5,0.7 -o m.svg
     """
     from goldgap.compare.diagnose import missampling as look
 
+    _apart(output, corpus)
     found = look(reading.read(corpus), shares(drop, "--drop"), seeds=seeds, ratio=ratio, max_width=width, epochs=epochs)
     _tell(found, output, as_json)
 
@@ -110,10 +113,11 @@ def missampling(
 def negatives(runs: Kept, output: Picture = None, as_json: AsJson = False) -> None:
     """How many masked entities the negatives of each epoch held, as recorded in training.
 
-    Example: goldgap diagnose negatives comparison/runs/*masked-0.7*.json -o negatives.svg
+    Example: goldgap diagnose negatives out/runs/*masked-0.7*.json -o n.svg
     """
     from goldgap.compare.diagnose import recorded_missampling
 
+    _apart(output, *runs)
     _tell(recorded_missampling(_runs(runs)), output, as_json)
 
 
@@ -121,10 +125,11 @@ def negatives(runs: Kept, output: Picture = None, as_json: AsJson = False) -> No
 def epochs(runs: Kept, output: Picture = None, as_json: AsJson = False) -> None:
     """Dev F1 over the epochs, a line for each method.
 
-    Example: goldgap diagnose epochs comparison/runs/*masked-0.7*.json -o epochs.svg
+    Example: goldgap diagnose epochs out/runs/*masked-0.7*.json -o epochs.svg
     """
     from goldgap.compare.diagnose import over_epochs
 
+    _apart(output, *runs)
     _tell(over_epochs(_runs(runs)), output, as_json)
 
 
@@ -132,10 +137,11 @@ def epochs(runs: Kept, output: Picture = None, as_json: AsJson = False) -> None:
 def selection(runs: Kept, output: Picture = None, as_json: AsJson = False) -> None:
     """What it costs to choose the epoch on labels that have gaps themselves.
 
-    Example: goldgap diagnose selection experiments/results/bc5cdr-distant-bench_span_*.json
+    Example: goldgap diagnose selection experiments/results/*distant-bench_span*
     """
     from goldgap.compare.diagnose import selection as look
 
+    _apart(output, *runs)
     _tell(look(_runs(runs)), output, as_json)
 
 
@@ -152,6 +158,7 @@ def fit(
     from goldgap.compare.diagnose import fit as look
     from goldgap.compare.record import read_record
 
+    _apart(output, record)
     _tell(look(read_record(record)), output, as_json)
 
 
@@ -167,11 +174,12 @@ def traces(
 ) -> None:
     """How likely chosen spans are to be an entity over the epochs, under each of several runs.
 
-    Example: goldgap diagnose traces spans.jsonl nrces.jsonl span.jsonl -o traces.svg
+    Example: goldgap diagnose traces spans.jsonl nrces.jsonl span.jsonl -o t.svg
     """
     from goldgap.compare.diagnose import traces as look
     from goldgap.compare.record import read_record
 
+    _apart(output, spans, *records)
     names = [document.surface(entity) for document in reading.read(spans) for entity in document.entities]
     alike = len({path.stem for path in records}) < len(records)
     runs = {str(path) if alike else path.stem: read_record(path) for path in records}
@@ -192,10 +200,11 @@ def threshold(
 ) -> None:
     """Precision, recall and F1 when only entities of at least a probability are kept.
 
-    Example: goldgap diagnose threshold test.conll predictions.jsonl -o threshold.svg
+    Example: goldgap diagnose threshold test.conll found.jsonl -o threshold.svg
     """
     from goldgap.compare.diagnose import thresholds
 
+    _apart(output, gold, predictions)
     truth = reading.read(gold)
     _tell(thresholds(truth, predictions_of(predictions, truth, reading).corpus), output, as_json)
 
@@ -213,13 +222,14 @@ def similarity(
 ) -> None:
     """How similar entities, other spans and whole texts are to each type: what the thresholds of binder do.
 
-    Example: goldgap diagnose similarity test.conll model --type PER -o similarity.svg
+    Example: goldgap diagnose similarity test.conll model --type PER -o per.svg
     """
     from collections import Counter
 
     from goldgap import Recognizer
     from goldgap.compare.similarity import similarities, similarity_densities
 
+    _apart(output, gold, model)
     truth, recognizer = reading.read(gold), Recognizer.load(model)
     counts = Counter(entity.label for document in truth for entity in document.entities)
     chosen = label if label is not None else max(recognizer.labels, key=lambda name: counts[name])
@@ -239,13 +249,16 @@ def doubts(
     *,
     reading: Reading,
 ) -> None:
-    """How much smaller the score of O is for masked annotations, epoch by epoch, by angle and without.
+    """How much smaller the score of O is for masked annotations, epoch by epoch.
+
+    With scores that are angles (tagger.angle), and with plain ones.
 
     Example: goldgap diagnose doubts masked.jsonl -o doubts.svg
     """
     from goldgap.compare.detection import scores_of_outside
 
-    _tell(scores_of_outside(_explored(reading.read(masked), method, epochs, settings, output)), output, as_json)
+    _apart(output, masked)
+    _tell(scores_of_outside(_explored(reading.read(masked), method, epochs, settings)), output, as_json)
 
 
 @app.command()
@@ -260,29 +273,36 @@ def detection(
     *,
     reading: Reading,
 ) -> None:
-    """How many of the words that an exploratory training doubts are masked annotations, by angle and without.
+    """How many of the words that an exploratory training doubts are masked annotations.
+
+    With scores that are angles (tagger.angle), and with plain ones.
 
     Example: goldgap diagnose detection masked.jsonl -o detection.svg
     """
     from goldgap.compare.detection import detection as detected
 
-    _tell(detected(_explored(reading.read(masked), method, epochs, settings, output)), output, as_json)
+    _apart(output, masked)
+    _tell(detected(_explored(reading.read(masked), method, epochs, settings)), output, as_json)
 
 
-def _explored(
-    corpus: Corpus, method: str, epochs: int, settings: list[str] | None, output: Path | None
-) -> dict[str, Explored]:
+def _explored(corpus: Corpus, method: str, epochs: int, settings: list[str] | None) -> dict[str, Explored]:
     from goldgap.compare.detection import with_and_without_angle
     from goldgap.core.errors import ConfigError
-    from goldgap.core.files import check_target
     from goldgap.train.compose import parse_settings, recipe_for
 
-    if output is not None:
-        check_target(output)
     recipe = recipe_for(method, parse_settings(settings or []))
     if recipe.model.kind != "tagger":
         raise ConfigError(f"--method {method}: expected a tagger, as two-step, crf or bilstm-crf")
     return with_and_without_angle(recipe, corpus, epochs)
+
+
+def _apart(output: Path | None, *read: Path) -> None:
+    """Refuse a picture that cannot be written, or would stand among what is read."""
+    from goldgap.core.files import check_target, keep_apart
+
+    if output is not None:
+        check_target(output)
+        keep_apart(output, *read)
 
 
 def _runs(paths: list[Path]) -> list[Run]:

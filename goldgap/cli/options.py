@@ -36,7 +36,13 @@ class JoinChoice(StrEnum):
 PANEL = "How the input is read"
 _READING: dict[str, tuple[Any, Any]] = {
     "format": (
-        Annotated[str | None, typer.Option(help="conll, jsonl, text, brat or pubtator; else by extension.")],
+        Annotated[
+            str | None,
+            typer.Option(
+                help="conll, jsonl, text, brat or pubtator, for the first input even against its extension; "
+                "else by extension."
+            ),
+        ],
         None,
     ),
     "on_error": (
@@ -137,8 +143,9 @@ def check_annotated(output: Path, *sources: Path | None) -> None:
     from goldgap.core.files import keep_apart
 
     keep_apart(output, *sources)
-    if ".txt" in format_of(output).extensions:
-        raise InputError("raw text holds no annotations; write .jsonl, .conll, .ann or .pubtator", path=output)
+    formats = ".jsonl, .conll, .ann or .pubtator"
+    if ".txt" in format_of(output, hint=f"name it {formats}").extensions:
+        raise InputError(f"raw text holds no annotations; write {formats}", path=output)
 
 
 def shares(text: str, option: str) -> list[float]:

@@ -34,7 +34,9 @@ def predict(
     *,
     reading: Reading,
 ) -> None:
-    """Find the entities of a text, in input order and with their probabilities; any file size.
+    """Find the entities of a text, in input order and with their probabilities.
+
+    Files can have any size, but for token files, which are read whole.
 
     Example: goldgap predict model news.txt -o found.jsonl
     """

@@ -33,8 +33,9 @@ def reproduce(
     ] = None,
     jobs: Jobs = 1,
 ) -> None:
-    """Run a table of a paper at bench scale, and show our numbers beside the paper's.
+    """Run a table of a paper, and show our numbers beside the paper's.
 
+    Without --full most tables are run in small: on the first sentences of each corpus, and with a small encoder.
     Runs are kept; stopped at any point, the same command goes on where it was.
 
     Example: goldgap reproduce 001-table-1 --data corpora

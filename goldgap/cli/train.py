@@ -64,7 +64,8 @@ def train(
     from goldgap.train.signals import asked_to_stop
 
     read = [*(files or []), *(complete or []), *([] if dev is None else [dev])]
-    _check_written([html, record], [*read, follow])
+    own = Path(encoder) if encoder is not None else None
+    _check_written([html, record], [*read, follow, recipe, types, own])
     if follow is not None and record is None:
         raise ConfigError("--follow is for the record: name its file with --record")
     resolved = _recipe(

@@ -14,6 +14,7 @@ from goldgap.compare.judge import SAMPLES, judge
 from goldgap.compare.runs import Data, Run, Runs
 from goldgap.core.errors import ConfigError, GoldgapError, InputError
 from goldgap.core.notes import Notes
+from goldgap.corpus.inspect import without_spaces
 from goldgap.distant.mask import mask
 from goldgap.train.loop import Observer, Stopped
 from goldgap.train.place import InUseError
@@ -162,13 +163,14 @@ def cautions_on(data: Data, drops: Sequence[float] = ()) -> Notes:
     drops   shares of the annotations that are masked, which leaves no document complete
     """
     notes = Notes()
-    for document in data.train if any(drops) else ():
+    for document in data.train if drops else ():
         if document.complete:
             notes.change("complete document that is masked as the others are, and no longer complete", document.id)
-    texts, labels, tested = {document.text for document in data.train}, data.train.labels, data.test.labels
+    texts = {without_spaces(document.text) for document in data.train}
+    labels, tested = data.train.labels, data.test.labels
     for part, corpus in (("dev", data.dev), ("test", data.test)):
         for document in corpus or ():
-            if document.text in texts:
+            if without_spaces(document.text) in texts:
                 notes.change(f"document of the {part} file that is also trained on", document.id)
             for entity in document.entities:
                 if entity.label not in labels:

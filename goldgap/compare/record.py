@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from goldgap.models.scores import SpanScores
 from goldgap.models.tagger import Tagger
 from goldgap.train.loop import Seen
 from goldgap.train.select import score
+
+SCORES = ("precision", "recall", "f1")
 
 
 class Recorder:
@@ -74,19 +77,53 @@ def write_record(entries: list[dict[str, Any]], path: Path) -> None:
 
 
 def read_record(path: Path) -> list[dict[str, Any]]:
-    """The entries of a recorder."""
+    """The entries of a recorder, each with all that is read of one."""
     entries = []
     for number, line in enumerate(read_text(path).splitlines(), 1):
         try:
             entry = json.loads(line)
-        except ValueError as error:
-            raise CorpusError(
-                f"not JSON: {error}; expected what train --record wrote", path=path, line=number
-            ) from None
-        if not isinstance(entry, dict) or "epoch" not in entry:
-            raise CorpusError("no evaluation, expected what train --record wrote", path=path, line=number)
+            problem = next(_problems(entry), None)
+        except (ValueError, RecursionError) as error:
+            problem = f"not JSON: {error}"
+        if problem is not None:
+            raise CorpusError(f"{problem}; expected what train --record wrote", path=path, line=number)
         entries.append(entry)
     return entries
+
+
+def _problems(entry: object) -> Iterator[str]:
+    """What an entry lacks, or holds in another form than a recorder writes it."""
+    if not isinstance(entry, dict):
+        yield "no evaluation"
+        return
+    own = SCORES if any(name in entry for name in SCORES) else ()  # none without a dev set
+    yield from _no_numbers(entry, ("step", "epoch", *own))
+    if "train" in entry:
+        yield from _no_scores(entry["train"], "train")
+    others = entry.get("others", {})
+    if not isinstance(others, dict):
+        yield "others holds no scores"
+    else:
+        for name, scores in others.items():
+            yield from _no_scores(scores, f"others.{name}")
+    followed = entry.get("followed", [])
+    if not isinstance(followed, list) or not all(map(_is_number, followed)):
+        yield "followed is no list of numbers"
+
+
+def _no_scores(scores: object, name: str) -> Iterator[str]:
+    if isinstance(scores, dict):
+        yield from _no_numbers(scores, SCORES, f"{name}.")
+    else:
+        yield f"{name} holds no scores"
+
+
+def _no_numbers(values: Mapping[str, object], names: Iterable[str], group: str = "") -> Iterator[str]:
+    return (f"{group}{name} is no number" for name in names if not _is_number(values.get(name)))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def whole_truth(corpus: Corpus) -> Corpus:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal, get_args
@@ -70,10 +70,10 @@ formats: Registry[Format] = Registry("format")
 
 
 class Corpus:
-    """Documents in order; those without an id are numbered."""
+    """Documents in order; those without an id are numbered, around the ids of the others."""
 
     def __init__(self, documents: Iterable[Document], *, notes: Notes | None = None) -> None:
-        self.documents = list(_numbered(documents))
+        self.documents = _named(documents)
         self.notes = notes or Notes()
 
     @classmethod
@@ -165,8 +165,32 @@ def _checked(read: Reader, path: Path, options: ReadOptions, notes: Notes) -> It
         raise CorpusError("no document in it: expected at least one sentence or text", path=path)
 
 
+def free_id(number: int, *taken: Container[str]) -> str:
+    """An id for a document that has none: its number, unless another document is called so.
+
+    >>> free_id(1, ["2"]), free_id(2, ["2"])
+    ('1', 'unnamed-2')
+    """
+    name = str(number)
+    while any(name in ids for ids in taken):
+        name = f"unnamed-{name}"
+    return name
+
+
+def _named(documents: Iterable[Document]) -> list[Document]:
+    """The documents, each with its id, or a free one where it has none."""
+    documents = list(documents)
+    if all(document.id for document in documents):
+        return documents
+    stated = {document.id for document in documents}
+    return [
+        document if document.id else document.replace(id=free_id(number, stated))
+        for number, document in enumerate(documents, 1)
+    ]
+
+
 def _numbered(documents: Iterable[Document]) -> Iterator[Document]:
-    """The documents, each with its id, or its number where it has none."""
+    """The documents as they come, each with its id, or its number where it has none; later ids are not known yet."""
     for number, document in enumerate(documents, 1):
         yield document if document.id else document.replace(id=str(number))
 

@@ -25,11 +25,19 @@ SIZE_LIMIT = 4 << 30
 BLOCK = 1 << 16
 """Bytes of a file of lines that are held at once."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+COMPRESSED = {
+    b"\x1f\x8b": "gzip",
+    b"PK\x03\x04": "zip",
+    b"\xfd7zXZ\0": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    **{b"BZh%d1AY&SY" % level: "bzip2" for level in range(1, 10)},
+}
+"""How compressed files begin."""
 
 
 def read_bytes(path: Path, *, limit: int = SIZE_LIMIT) -> bytes:
     """The content of a regular file of at most `limit` bytes."""
-    _check_source(path, limit)
+    check_source(path, limit)
     try:
         return path.read_bytes()
     except OSError as error:
@@ -38,7 +46,7 @@ def read_bytes(path: Path, *, limit: int = SIZE_LIMIT) -> bytes:
 
 def read_line_blocks(path: Path) -> Iterator[bytes]:
     """The content of a regular file in blocks that end where a line ends, be that at LF, CRLF or CR."""
-    _check_source(path, sys.maxsize)
+    check_source(path)
     unfinished: list[bytes] = []
     try:
         with path.open("rb") as handle:
@@ -55,7 +63,8 @@ def read_line_blocks(path: Path) -> Iterator[bytes]:
         yield rest
 
 
-def _check_source(path: Path, limit: int) -> None:
+def check_source(path: Path, limit: int = sys.maxsize) -> None:
+    """Raise for a path that holds no regular file of at most `limit` bytes."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -73,13 +82,17 @@ def _check_source(path: Path, limit: int) -> None:
 def read_text(path: Path, *, limit: int = SIZE_LIMIT) -> str:
     """The content of a UTF-8 file, with a byte order mark at its beginning taken off."""
     data = read_bytes(path, limit=limit)
-    refuse_utf16(data, path)
+    refuse_other_kinds(data, path)
     if problem := utf8_problem(data, path) or nul_problem(data, path):
         raise problem
     return data.removeprefix(BYTE_ORDER_MARK).decode()
 
 
-def refuse_utf16(data: bytes, path: Path) -> None:
+def refuse_other_kinds(data: bytes, path: Path) -> None:
+    """Raise for the beginning of a file that is compressed or UTF-16."""
+    for beginning, name in COMPRESSED.items():
+        if data.startswith(beginning):
+            raise InputError(f"compressed ({name}), expected plain text; unpack it first", path=path)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError("UTF-16, expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8", path=path, line=1)
 
@@ -124,15 +137,19 @@ def check_target(path: Path) -> None:
 
 
 def keep_apart(target: Path, *sources: Path | None) -> None:
-    """Raise for a file that is read, or lies in a folder that is read: it would be lost."""
+    """Raise for a file that is read, which would be lost, or one in a folder that is read, which would be altered."""
     named = [source for source in sources if source is not None]
     beside = [source.with_suffix(".txt") for source in named if source.suffix == ".ann"]  # the text of brat's
     for source in (*named, *beside):
-        if not os.path.exists(target) or not os.path.exists(source):
+        if not os.path.exists(source):
             continue
-        inside = os.path.isdir(source) and os.path.samefile(target.parent, source)
-        if inside or os.path.samefile(target, source):
+        if os.path.exists(target) and os.path.samefile(target, source):
             raise InputError("it is read by this command, which would write over it; choose another name", path=target)
+        if os.path.isdir(source) and Path(os.path.realpath(target)).is_relative_to(os.path.realpath(source)):
+            raise InputError(
+                f"it lies in the folder {source}, which this command reads and would alter; choose another place",
+                path=target,
+            )
 
 
 def make_folder(path: Path) -> None:
@@ -145,12 +162,13 @@ def make_folder(path: Path) -> None:
 
 @contextmanager
 def write_atomic(path: Path) -> Iterator[IO[str]]:
-    """A UTF-8 text file that appears under its name only when it is complete and on disk."""
+    """A UTF-8 text file that appears under its name only when it is complete and on disk, with the old one's mode."""
     check_target(path)
     target = Path(os.path.realpath(path))  # a link stays a link: the file that it points to is replaced
     temporary = target.with_name(f".tmp-{target.name}-{os.getpid()}")
     try:
         with temporary.open("w", encoding="utf-8", newline="\n") as handle:
+            _keep_mode(target, temporary)
             yield handle
             handle.flush()
             os.fsync(handle.fileno())
@@ -289,7 +307,12 @@ def digest(path: Path) -> str:
 def hashes_of(paths: Iterable[Path]) -> dict[str, str]:
     """The digest of each file or folder, by its path; where a folder is as its manifest says, that of the manifest."""
     files = (path / MANIFEST if _is_as_listed(path) else path for path in paths)
-    return {str(file): digest(file) for file in files}
+    return {printable(file): digest(file) for file in files}
+
+
+def printable(name: Path | str) -> str:
+    """A name for files and reports, which are UTF-8: a byte that is not Unicode becomes an escape."""
+    return str(name).encode(errors="backslashreplace").decode()
 
 
 def _is_as_listed(path: Path) -> bool:
@@ -326,6 +349,14 @@ def _discard(temporary: Path) -> None:
     # Where the file could not even be created, removing it fails as well, and the first error is the one to tell.
     with suppress(OSError):
         temporary.unlink()
+
+
+def _keep_mode(old: Path, new: Path) -> None:
+    """Let those read and write the new file who may do so with the old one, if there is one."""
+    with suppress(FileNotFoundError):
+        mode = old.stat().st_mode & 0o777
+        if new.stat().st_mode & 0o777 != mode:  # else nothing is asked of systems without modes
+            new.chmod(mode)
 
 
 def _sync_file(path: Path) -> None:

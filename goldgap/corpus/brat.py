@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -9,12 +10,14 @@ from pathlib import Path
 from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
 from goldgap.core.document import Document, Entity
 from goldgap.core.errors import CorpusError, DocumentError, InputError
-from goldgap.core.files import commit_directory, safe_join
+from goldgap.core.files import check_source, commit_directory, safe_join
 from goldgap.core.notes import Notes
 from goldgap.corpus.lines import keep_mark, read_lines, read_whole
 from goldgap.corpus.lost import count_lost, count_unsaid
+from goldgap.corpus.standoff import entity_at
 
 _ENTITY = re.compile(r"(T\S*)\t(\S+) ([0-9]{1,12} [0-9]{1,12}(?:;[0-9]{1,12} [0-9]{1,12})*)(?:\t(.*))?")
+_OTHER_KIND = re.compile(r"(?:[REAMN][0-9]\S*|#\S*|\*)\t")
 _LONGEST_NAME = 200
 """Bytes of a name that every file system takes, with an extension and more before it."""
 _OTHER_KINDS = {
@@ -29,15 +32,26 @@ _OTHER_KINDS = {
 
 
 def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
-    """The pairs of a folder in order of name, or the one pair that a .ann or .txt file belongs to."""
-    if path.is_dir():
-        annotations = sorted(path.glob("*.ann"))
-        if not annotations:
-            raise CorpusError("no .ann file in this folder; brat keeps NAME.ann beside NAME.txt", path=path)
-    else:
-        annotations = [path.with_suffix(".ann")]
-    for annotation in annotations:
-        yield _document(annotation, options, notes)
+    """The pairs of a folder in order of name, or the one pair that a .ann or .txt file belongs to.
+
+    A text alone in a folder of pairs is a document without entities, as brat shows it.
+    """
+    if not path.is_dir():
+        check_source(path)
+        yield _document(path.with_suffix(".ann"), options, notes)
+        return
+    annotations = set(path.glob("*.ann"))
+    inner = sorted(folder for folder in path.iterdir() if folder.is_dir() and any(folder.glob("*.ann")))
+    if not annotations:
+        hint = f"; there are some in {inner[0].name}: name that folder" if inner else ""
+        raise CorpusError(f"no .ann file in this folder; brat keeps NAME.ann beside NAME.txt{hint}", path=path)
+    for folder in inner:
+        notes.change("folder of .ann files inside the folder (not read; name it on its own)", str(folder))
+    texts = {text.with_suffix(".ann"): text for text in path.glob("*.txt") if not text.name.startswith(".")}
+    for annotation in sorted({*annotations, *texts}):
+        if annotation not in annotations:
+            notes.change("text without a .ann file (read as a document without entities)", str(texts[annotation]))
+        yield _document(annotation, options, notes, alone=annotation not in annotations)
 
 
 def write(documents: Iterable[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
@@ -69,23 +83,28 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
 formats.add("brat", Format((".ann",), read, write))
 
 
-def _document(annotation: Path, options: ReadOptions, notes: Notes) -> Document:
+def _document(annotation: Path, options: ReadOptions, notes: Notes, *, alone: bool = False) -> Document:
+    """The document of a pair, or of a text alone."""
     repair = options.on_error == "repair"
-    text = read_whole(annotation.with_suffix(".txt"), notes, repair=repair)
+    source = annotation.with_suffix(".txt")
+    for file, other, what in ((source, annotation, "text"), (annotation, source, "annotations")):
+        if not alone and not os.path.exists(file):
+            raise CorpusError(f"no such file: brat keeps the {what} of {other.name} there", path=file)
+    text = read_whole(source, notes, repair=repair)
     entities: list[Entity] = []
-    for number, line in enumerate(read_lines(annotation, notes, repair=repair), 1):
+    for number, line in enumerate([] if alone else read_lines(annotation, notes, repair=repair), 1):
         where = f"{annotation}:{number}"
         if not line.strip():
             continue
-        if line[0] in _OTHER_KINDS:
-            notes.change(f"{_OTHER_KINDS[line[0]]} (brat; not kept)", where)
+        if other_kind := _OTHER_KIND.match(line):
+            notes.change(f"{_OTHER_KINDS[other_kind[0][0]]} (brat; not kept)", where)
             continue
         try:
             entities.append(_entity(line, text, options, notes, where))
         except InputError as error:
             if options.on_error == "error":
                 raise CorpusError(error.message, path=annotation, line=number) from None
-            notes.change(f"malformed annotation ({error.message}; left out)", where)
+            notes.change("malformed annotation (left out)", f"{where}: {error.message}")
     try:
         return Document(text, tuple(entities), id=annotation.stem)
     except DocumentError as error:  # of its name
@@ -110,11 +129,4 @@ def _entity(line: str, text: str, options: ReadOptions, notes: Notes, where: str
                 "--on-error repair, or leave it out with --on-error skip"
             )
         notes.change("discontinuous annotation (taken as the whole stretch)", where)
-    entity = Entity(start, end, found[2])
-    Document(text, (entity,))  # refuses offsets outside the text
-    stated, actual = found[4], re.sub(r"[\r\n\t]", " ", text[start:end])
-    if stated is not None and len(parts) == 1 and re.sub(r"[\r\n\t]", " ", stated) != actual:
-        raise DocumentError(
-            f"the surface is {stated!r}, but the text at {start}..{end} is {actual!r}; are the offsets in characters?"
-        )
-    return entity
+    return entity_at(text, start, end, found[2], found[4] if len(parts) == 1 else None)

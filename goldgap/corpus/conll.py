@@ -56,20 +56,21 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
     if knows_unknown:
         notes.fact("the tag UNK", "is used: O means known not to be an entity, UNK unknown")
     documents = []
-    ids, stated = Ids(), {sentence.id for sentence in sentences}
+    ids = Ids(lambda: {sentence.id for sentence in sentences if sentence.id})
     before: _Sentence | None = None
     for number, sentence in enumerate(sentences, 1):
         spans = _spans(path, sentence, before, scheme, options, notes)
         before = sentence
         text, tokens = join(sentence.words)
         entities = tuple(Entity(tokens[first][0], tokens[end - 1][1], label) for first, end, label in spans)
-        unnamed = str(number) if str(number) not in stated else f"unnamed-{number}"
         try:
-            name = ids.claim(sentence.id or unnamed, sentence.lines[0])
+            name = ids.claim(sentence.id or ids.number(number), sentence.lines[0])
         except InputError as error:
             if options.on_error != "skip":
                 raise CorpusError(error.message, path=path, line=sentence.lines[0]) from None
-            notes.change(f"sentence ({error.message}; left out)", f"{path}:{sentence.lines[0]}")
+            notes.change(
+                "sentence of an id that was given before (left out)", f"{path}:{sentence.lines[0]}: {error.message}"
+            )
             continue
         document = Document(text, entities, id=name, tokens=tokens)
         if knows_unknown:
@@ -92,10 +93,11 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
     ):
         number = 0
         for document in documents:
-            if not _write_sentence(document, draft, options.scheme, notes):
+            tags = _write_sentence(document, draft, options.scheme, notes)
+            if not tags:
                 continue
             number += 1
-            with_unknown = with_unknown or bool(document.unknown)
+            with_unknown = with_unknown or (bool(document.unknown) and _UNDECIDED in tags)
             if document.dropped or document.rejected:
                 notes.change("dropped or rejected spans, which a token file cannot hold (left out)", document.id)
             count_unsaid(document, "a token file", notes)
@@ -147,7 +149,7 @@ def _sentences(path: Path, lines: list[str], options: ReadOptions, notes: Notes)
             if options.on_error == "error":
                 raise CorpusError(error.message, path=path, line=number) from None
             if not bad:
-                notes.change(f"sentence with a malformed row ({error.message}; left out)", f"{path}:{number}")
+                notes.change("sentence with a malformed row (left out)", f"{path}:{number}: {error.message}")
             bad = True
             continue
         sentence.lines.append(number)
@@ -312,19 +314,32 @@ def join_words(words: list[str], between: Callable[[str, str], str] = _blank) ->
 # Writing
 
 
-def _write_sentence(document: Document, draft: IO[str], scheme: str, notes: Notes) -> bool:
-    """Whether there was something to write."""
+def _write_sentence(document: Document, draft: IO[str], scheme: str, notes: Notes) -> list[str]:
+    """The tags of the words that were written."""
     words = words_of(document)
     spans = _representable(document, words, notes)
     tags = _leave_undecided(document, words, spans_to_tags(len(words), spans, scheme=scheme))
     rows = [f"{_cell(document.text[start:end], notes)}\t{tag}\n" for (start, end), tag in zip(words, tags, strict=True)]
     if not rows:
         notes.change("document without a word (left out)", document.id)
-        return False
+        return []
+    if lost := _outside_of_words(document):
+        notes.change("characters outside of words (left out)", document.id, count=lost)
     if rows[0].startswith(f"{_DOCSTART}\t") and tags[0] in (OUTSIDE, _UNDECIDED):
         notes.change(f"first word {_DOCSTART}, which is passed over when it is read", document.id)
     draft.write("".join(rows) + "\n")
-    return True
+    return tags
+
+
+def _outside_of_words(document: Document) -> int:
+    """How many characters but white space belong to none of the document's own words."""
+    if document.tokens is None:  # the words of the splitter are all that is no white space
+        return 0
+    at = lost = 0
+    for start, end in (*document.tokens, (len(document.text),) * 2):
+        lost += sum(map(len, document.text[at:start].split()))
+        at = end
+    return lost
 
 
 def _representable(document: Document, words: tuple[Range, ...], notes: Notes) -> list[Span]:

@@ -62,6 +62,11 @@ def place(document: Document, start: int, end: int, *, context: int = 20) -> str
     return f"{document.id}: " + " ".join(f"{before}[{document.text[start:end]}]{after}".split())
 
 
+def without_spaces(text: str) -> str:
+    """What a text is known by: formats and tokenizers differ in the white space they leave."""
+    return "".join(text.split())
+
+
 def _facts(corpus: Corpus, words: list[tuple[Range, ...]]) -> dict[str, str]:
     count, total = max(len(corpus), 1), sum(map(len, words))
     without = sum(not document.entities for document in corpus)
@@ -179,13 +184,14 @@ def _several_types(corpus: Corpus) -> Finding:
 
 
 def _duplicates(corpus: Corpus, other: Corpus | None = None) -> Iterator[str]:
-    """Documents whose text stands in `other`, or earlier in the corpus itself."""
-    first = {document.text: document.id for document in other or ()}
+    """Documents whose text stands in `other`, or earlier in the corpus itself, whatever its white space."""
+    first = {without_spaces(document.text): document.id for document in other or ()}
     for document in corpus:
-        if document.text in first:
-            yield f"{document.id} = {first[document.text]}: {document.text[:50]}"
+        text = without_spaces(document.text)
+        if text in first:
+            yield f"{document.id} = {first[text]}: {document.text[:50]}"
         elif other is None:
-            first[document.text] = document.id
+            first[text] = document.id
 
 
 def _entities(corpus: Corpus) -> Iterator[tuple[Document, Entity]]:

@@ -3,38 +3,41 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
 from goldgap.core.document import Document, Entity, Range, Rejected
 from goldgap.core.errors import CorpusError, InputError
-from goldgap.core.files import write_atomic
+from goldgap.core.files import read_line_blocks, write_atomic
 from goldgap.core.notes import Notes
 from goldgap.corpus.conll import join_words
 from goldgap.corpus.lines import Ids, iterate_lines
 
 _KEYS = {"id", "text", "entities", "tokens", "complete", "rejected", "unknown", "dropped"}
+_LIKE_A_NUMBER = re.compile(r"(unnamed-)*[0-9]+")
 _ENTITY_KEYS = {"start", "end", "label", "score", "source"}
 
 
 def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
     """One document a line; blank lines are passed over."""
-    ids = Ids()
+    ids = Ids(lambda: _stated_numbers(path))
     for number, line in enumerate(iterate_lines(path, notes, repair=options.on_error == "repair"), 1):
         if not line.strip():
             continue
         try:
             values = _parse(line)
-            document = _document(values, number, notes, where=f"{path}:{number}")
-            if values.get("id") is None:
+            document = _document(values, notes, where=f"{path}:{number}")
+            if not document.id:
                 document = document.replace(id=ids.number(number))
             ids.claim(document.id, number)
         except InputError as error:
             if options.on_error == "error":
                 raise CorpusError(error.message, path=path, line=number) from None
-            notes.change(f"malformed document ({error.message}; left out)", f"{path}:{number}")
+            notes.change("malformed document (left out)", f"{path}:{number}: {error.message}")
         else:
             yield document
 
@@ -104,11 +107,22 @@ def _no_constant(name: str) -> None:
     raise InputError(f"{name} is not a JSON number")
 
 
-def _document(values: dict[str, Any], number: int, notes: Notes, *, where: str) -> Document:
+def _stated_numbers(path: Path) -> set[str]:
+    """The ids in a file that a number could be taken for."""
+    found: set[str] = set()
+    for block in read_line_blocks(path):
+        for line in block.splitlines() if b'"id"' in block else ():
+            if b'"id"' in line:
+                with suppress(InputError):  # told when the line is read
+                    name = str(_parse(line.decode(errors="replace")).get("id"))
+                    found.update([name] if _LIKE_A_NUMBER.fullmatch(name) else [])
+    return found
+
+
+def _document(values: dict[str, Any], notes: Notes, *, where: str) -> Document:
     for key in sorted(values.keys() - _KEYS):
         notes.change(f"key {key!r} is not one of goldgap's (not kept)", where)
-    identity = values.get("id")
-    identity = number if identity is None else identity
+    identity = "" if values.get("id") is None else values["id"]
     if not isinstance(identity, str | int) or isinstance(identity, bool):
         raise InputError(f"id {identity!r} is neither a string nor a whole number")
     words = values.get("tokens")

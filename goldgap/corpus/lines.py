@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 
+from goldgap.core.corpus import free_id
 from goldgap.core.errors import InputError
 from goldgap.core.files import (
     BYTE_ORDER_MARK,
@@ -12,7 +13,7 @@ from goldgap.core.files import (
     read_bytes,
     read_line_blocks,
     read_text,
-    refuse_utf16,
+    refuse_other_kinds,
     utf8_problem,
 )
 from goldgap.core.notes import Notes
@@ -21,14 +22,21 @@ REPLACEMENT, MARK = "\ufffd", "\ufeff"
 
 
 class Ids:
-    """The ids of a file's documents, each with its line, so that none is given twice."""
+    """The ids of a file's documents, each with its line, so that none is given twice.
 
-    def __init__(self) -> None:
+    stated   ids that the file gives and that could be taken for a number; asked for once, if a document has none
+    """
+
+    def __init__(self, stated: Callable[[], Container[str]] = frozenset) -> None:
         self._line_of: dict[str, int] = {}
+        self._ask = stated
+        self._stated: Container[str] | None = None
 
-    def number(self, line: int) -> str:
-        """An id for a document without one: its line, unless an earlier document is called so."""
-        return str(line) if str(line) not in self._line_of else f"unnamed-{line}"
+    def number(self, number: int) -> str:
+        """An id for a document without one: its number, unless another document is called so."""
+        if self._stated is None:
+            self._stated = self._ask()
+        return free_id(number, self._line_of, self._stated)
 
     def claim(self, name: str, line: int) -> str:
         first = self._line_of.setdefault(name, line)
@@ -88,7 +96,7 @@ def _survey(path: Path, notes: Notes, *, repair: bool) -> None:
     offset = lost = feeds = returns = both = 0
     for block in read_line_blocks(path):
         if not offset:
-            refuse_utf16(block, path)
+            refuse_other_kinds(block, path)
             marked = block.startswith(BYTE_ORDER_MARK)
         line = 1 + feeds + returns - both
         if problem := utf8_problem(block, path, offset=offset, line=line):

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
 from goldgap.core.document import Document, Entity
-from goldgap.core.errors import CorpusError, DocumentError, InputError
+from goldgap.core.errors import CorpusError, InputError
 from goldgap.core.files import write_atomic
 from goldgap.core.notes import Notes
 from goldgap.corpus.lines import Ids, iterate_lines
 from goldgap.corpus.lost import count_lost, count_unsaid
+from goldgap.corpus.standoff import entity_at
 
 _PASSAGE = re.compile(r"([^|\t]+)\|([ta])\|(.*)")
 
@@ -22,7 +23,7 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
     """One document a block; its text is the title, a line end, and the abstract if there is one."""
     passages: dict[str, str] = {}
     entities: list[Entity] = []
-    identity = ""
+    identity = text = ""
     ids = Ids()
     lines = iterate_lines(path, notes, repair=options.on_error == "repair")
     for number, line in enumerate(chain(lines, [""]), 1):
@@ -30,19 +31,22 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
         try:
             if not line.strip():
                 if passages:
-                    yield Document(_text(passages), tuple(entities), id=identity)
+                    yield Document(text, tuple(entities), id=identity)
                 passages, entities = {}, []
             elif passage := _PASSAGE.fullmatch(line):
                 if not passages:
                     ids.claim(passage[1], number)
                 identity = _passage(passage, passages, identity)
+                text = passages.get("t", "") + ("\n" + passages["a"] if passages.get("a") else "")
+            elif not passages:
+                raise InputError(f"{line[:60]!r} before any ID|t|title line")
             else:
-                entity = _entity(line, identity, passages, notes, where)
+                entity = _entity(line, identity, text, notes, where)
                 entities += [entity] if entity is not None else []
         except InputError as error:
             if options.on_error == "error":
                 raise CorpusError(error.message, path=path, line=number) from None
-            notes.change(f"malformed line ({error.message}; left out)", where)
+            notes.change("malformed line (left out)", f"{where}: {error.message}")
 
 
 def write(documents: Iterable[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
@@ -71,10 +75,6 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
 formats.add("pubtator", Format((".pubtator",), read, write))
 
 
-def _text(passages: dict[str, str]) -> str:
-    return passages.get("t", "") + ("\n" + passages["a"] if passages.get("a") else "")
-
-
 def _passage(passage: re.Match[str], passages: dict[str, str], identity: str) -> str:
     name, kind, content = passage.groups()
     if passages and name != identity:
@@ -87,15 +87,13 @@ def _passage(passage: re.Match[str], passages: dict[str, str], identity: str) ->
     return name
 
 
-def _entity(line: str, identity: str, passages: dict[str, str], notes: Notes, where: str) -> Entity | None:
+def _entity(line: str, identity: str, text: str, notes: Notes, where: str) -> Entity | None:
     cells = line.split("\t")
-    if not passages:
-        raise InputError(f"{line[:60]!r} before any ID|t|title line")
     if cells[0] != identity:
         raise InputError(
             f"an annotation of {cells[0]!r} in the block of {identity!r}; expected a blank line between documents"
         )
-    if len(cells) == 4 and not cells[1].isdecimal():
+    if len(cells) >= 4 and cells[1][:1].isalpha():  # the kind of a relation, in the place of an offset
         notes.change("relation (PubTator; not kept)", where)
         return None
     if len(cells) < 5 or not (
@@ -104,14 +102,7 @@ def _entity(line: str, identity: str, passages: dict[str, str], notes: Notes, wh
         raise InputError(f"{line[:60]!r}, expected ID, start, end, surface and label between tabs")
     if max(len(cells[1]), len(cells[2])) > 12:
         raise InputError(f"offsets {cells[1][:20]}, {cells[2][:20]} lie outside the text")
-    text = _text(passages)
-    entity = Entity(int(cells[1]), int(cells[2]), cells[4])
-    Document(text, (entity,))  # refuses offsets outside the text
-    if re.sub(r"[\n\t]", " ", text[entity.start : entity.end]) != cells[3]:
-        raise DocumentError(
-            f"the surface is {cells[3]!r}, but the text at {entity.start}..{entity.end} is "
-            f"{text[entity.start : entity.end]!r}; are the offsets in characters?"
-        )
+    entity = entity_at(text, int(cells[1]), int(cells[2]), cells[4], cells[3])
     if len(cells) > 5 and cells[5]:
         notes.fact("concept ids", "not kept")
     return entity

@@ -9,12 +9,15 @@ from goldgap.evaluate.scores import Evaluation
 from goldgap.models.suspects import Suspect
 from goldgap.report.render import render
 
+TITLE = "# Labels from a dictionary\n"
+
 
 def demo_report(
     check: Check, quality: Evaluation, scores: Mapping[str, Evaluation], suspects: Sequence[Suspect]
 ) -> str:
     """All of it on one page."""
     values = {
+        "title": TITLE,
         "check": check,
         "quality": quality,
         "by_type": [*quality.strict.per_type.items(), ("all", quality.strict.micro)],

@@ -12,6 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from goldgap import __version__
+from goldgap.core.files import printable
 from goldgap.evaluate.counts import MATCHES
 from goldgap.evaluate.errors import KINDS, MISSED, SPURIOUS
 from goldgap.report.card import CAVEATS
@@ -89,8 +90,7 @@ def comparison_page(values: Values) -> str:
 
 
 def _page(template: str, values: Values, **more: Any) -> str:
-    page = render(template, {**values, **more, "style": Markup(STYLE), "version": __version__})
-    return page.encode(errors="backslashreplace").decode()  # names of files need not be Unicode
+    return printable(render(template, {**values, **more, "style": Markup(STYLE), "version": __version__}))
 
 
 def _optional(values: Values, *names: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import pytest
 import typer
 
 from goldgap.cli import app
+from tests.command import Run
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -74,7 +75,21 @@ def names_in(group: typer.Typer | None) -> set[str]:
 
 def test_the_readme_names_every_command() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert {name for name in command_names() if f"`goldgap {name.split()[0]}`" not in readme} == set()
+    rows = dict(re.findall(r"^\| `goldgap (\w+)` \|(.*)\|$", readme, re.MULTILINE))
+    groups = {name.split()[0] for name in command_names()}
+    assert rows.keys() == groups
+    inner = [name.split() for name in command_names() if " " in name]
+    assert [name for group, name in inner if f"`{name}`" not in rows[group]] == []
+
+
+@pytest.mark.parametrize("name", sorted(command_names()))
+def test_the_help_of_a_command_has_one_example_that_can_be_copied_from_80_columns(name: str, run: Run) -> None:
+    lines = [line.strip() for line in run(*name.split(), "--help").out.splitlines()]
+    examples = [number for number, line in enumerate(lines) if line.startswith("Example:")]
+    assert len(examples) == (0 if name == "diagnose" else 1)
+    for number in examples:
+        assert lines[number].startswith(f"Example: goldgap {name}")
+        assert lines[number + 1] == "", "it goes on in the next line"
 
 
 def test_links_between_pages_lead_somewhere() -> None:

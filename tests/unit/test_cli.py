@@ -35,6 +35,16 @@ def test_annotate_writes_labels_and_says_what_to_think_of_them(run: Run, tmp_pat
         assert part in result.out
 
 
+def test_annotate_says_that_its_labels_are_not_complete(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "terms.tsv").write_text("PER\tAnn\n", encoding="utf-8")
+    documents = [Document("Ann", complete=True), Document("Bo", complete=frozenset({"PER"})), Document("Al")]
+    Corpus(documents).write(tmp_path / "some.jsonl")
+    told = "2 documents of the input were complete, which labels from a dictionary are not"
+    assert told in " ".join(run("annotate", "some.jsonl", "-d", "terms.tsv", "-o", "out.jsonl").out.split())
+    assert not any(document.complete for document in Corpus.read(tmp_path / "out.jsonl"))
+    assert "were complete" not in run("annotate", "out.jsonl", "-d", "terms.tsv", "-o", "again.jsonl").out
+
+
 def test_tables_fit_into_80_columns(run: Run) -> None:
     for call in (["check", DEV, TEST, "-d", DICTIONARY], ["evaluate", DEV, DEV], ["evaluate", "--help"]):
         lines = run(*call).out.split("\n")
@@ -151,6 +161,44 @@ def test_demo_says_where_its_report_is_and_can_be_repeated(
     scores = json.loads((tmp_path / "out" / "quality.json").read_text(encoding="utf-8"))["test"]
     assert list(scores) == ["dictionary alone", "span", "uniform"]
     assert (tmp_path / "out" / "suspects.jsonl").is_file()
+
+
+@pytest.fixture
+def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The demo stops where it would train."""
+
+    def stop(*_: object) -> None:
+        raise InputError("enough")
+
+    monkeypatch.setattr(sys.modules["goldgap.cli.demo"], "_trained", stop)
+
+
+@pytest.mark.parametrize("name", ["labels.jsonl", "quality.json", "suspects.jsonl", "report.md", "model-span"])
+@pytest.mark.usefixtures("no_training")
+def test_the_demo_writes_over_nothing_that_it_did_not_write(name: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"mine \xff\n")
+    result = run("demo", "-o", ".")
+    assert (result.status, f"it holds {name}, which no demo wrote" in result.err) == (2, True)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {name: b"mine \xff\n"}
+
+
+@pytest.mark.usefixtures("no_training")
+def test_the_demo_goes_where_it_was_before_though_it_was_stopped(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    for _ in range(2):
+        assert run("demo", "-o", ".").err == "goldgap: enough\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["labels.jsonl", "notes.txt", "report.md"]
+
+
+@pytest.mark.parametrize("name", ["out", "out.xyz"])
+def test_an_output_of_no_format_is_told_which_there_are(name: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "raw.txt").write_text("Ann\n", encoding="utf-8")
+    (tmp_path / "terms.tsv").write_text("PER\tAnn\n", encoding="utf-8")
+    for call in (("annotate", "raw.txt", "-d", "terms.tsv"), ("mask", "raw.txt", "--drop", "0.5")):
+        told = run(*call, "-o", name).err
+        assert "belongs to no format" in told
+        assert "--format" not in told
+        assert "name it .jsonl, .conll, .ann or .pubtator" in told
 
 
 def test_methods_explains_every_one_in_80_columns(run: Run) -> None:

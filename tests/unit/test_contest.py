@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import statistics
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from goldgap.evaluate.scores import evaluate
 from goldgap.report.experiment import experiment_rows
 from goldgap.train.loop import Stopped
 from goldgap.train.recipe import Recipe
+from tests.command import Run as Command
 
 QUALITY = {"span": 0.5, "uniform": 0.8, "weighted": 0.8, "top-neg": 0.3}
 """How many of the entities each method finds."""
@@ -301,7 +303,8 @@ def test_complete_documents_that_are_masked_are_told() -> None:
     whole = Data(
         "", sentences(3).map(lambda one: one.replace(complete=True)), None, sentences(2, "Ann saw Bob in Rome"), {}
     )
-    assert any("complete document that is masked" in line for line in cautions_on(whole, [0.5]).lines())
+    for drops in ([0.5], [0.0], [0.0, 0.5]):  # a mask of nothing leaves no document complete, too
+        assert any("complete document that is masked" in line for line in cautions_on(whole, drops).lines())
     assert not any("masked" in line for line in cautions_on(whole).lines())
 
 
@@ -360,6 +363,32 @@ def test_texts_that_were_trained_on_and_types_that_were_not_are_told() -> None:
     assert not cautions_on(
         Data("", train, None, Corpus([Document("Eve", (Entity(0, 3, "PER"), Entity(1, 2, "MISC")))]), {})
     ).changes
+
+
+@pytest.mark.parametrize("text", ["Ann lives , in Oslo", "Ann  lives,\n in Oslo ", "Annlives,inOslo"])
+def test_a_text_that_was_trained_on_is_known_by_other_white_space(text: str) -> None:
+    train, test = Corpus([Document("Ann lives, in Oslo")]), Corpus([Document(text), Document("Ann lived, in Oslo")])
+    changes = cautions_on(Data("", train, None, test, {})).changes
+    assert {what: tally.count for what, tally in changes.items()} == {
+        "document of the test file that is also trained on": 1
+    }
+
+
+def test_names_of_files_that_are_not_unicode_lose_no_run(
+    run: Command, tmp_path: Path, trained: list[tuple[str, str, int]]
+) -> None:
+    for name, given in (("train", data().train), ("dev", data().dev), ("test", data().test)):
+        (given or Corpus([])).write(tmp_path / f"{name}\udce9.jsonl")
+    files = (part for name in ("train", "dev", "test") for part in (f"--{name}", f"{name}\udce9.jsonl"))
+    call = ("compare", *files, "--methods", "span,uniform", "--seeds", "1", "-o", "out")
+    assert run(*call).status == 0
+    assert run(*call).out.count(": kept") == 2
+    for path in sorted(Path("out/runs").glob("*.json")):
+        assert Run.read(path).name == "test\\udce9"
+    values = json.loads(Path("out/comparison.json").read_text(encoding="utf-8"))
+    assert sorted(values["files"]) == ["dev\\udce9.jsonl", "test\\udce9.jsonl", "train\\udce9.jsonl"]
+    assert "test\\udce9.jsonl" in values["command"]
+    assert "test\\udce9" in Path("out/report.html").read_text(encoding="utf-8")
 
 
 def test_the_dev_score_is_that_of_the_weights_that_were_kept(

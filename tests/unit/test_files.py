@@ -219,6 +219,28 @@ def test_text_is_written_as_utf8_with_plain_line_ends(tmp_path: Path) -> None:
     assert (tmp_path / "out.txt").read_bytes() == b"Caf\xc3\xa9\nend\n"
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666, 0o400])
+def test_a_file_that_is_replaced_keeps_who_may_read_it(tmp_path: Path, mode: int) -> None:
+    file, link = tmp_path / "out.txt", tmp_path / "link.txt"
+    file.write_text("old")
+    file.chmod(mode)
+    link.symlink_to(file)
+    for name in (file, link):
+        with write_atomic(name) as handle:
+            handle.write("new")
+            (temporary,) = tmp_path.glob(".tmp-*")
+            assert stat.S_IMODE(temporary.stat().st_mode) == mode
+        assert stat.S_IMODE(file.stat().st_mode) == mode
+    assert file.read_text() == "new"
+
+
+def test_a_new_file_can_be_read_by_whom_the_system_lets(tmp_path: Path) -> None:
+    (tmp_path / "plain.txt").touch()
+    with write_atomic(tmp_path / "new.txt"):
+        pass
+    assert (tmp_path / "new.txt").stat().st_mode == (tmp_path / "plain.txt").stat().st_mode
+
+
 def test_writing_into_a_missing_folder_is_refused(tmp_path: Path) -> None:
     with (
         pytest.raises(InputError, match=r"the folder .*nowhere does not exist; create it first"),

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import lzma
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from goldgap.core import document as document_module
 from goldgap.core.corpus import Corpus
+from goldgap.core.document import Document
 from goldgap.core.errors import ConfigError, InputError
 from goldgap.corpus.inspect import inspect
 from goldgap.distant.dictionary import Dictionary, Entry
@@ -173,8 +178,13 @@ PARSES = {
         ["Bob"],
         [[(0, 3, "PER")]],
         changes={
-            "sentence with a malformed row (1 column, expected 2 as on line 1. Is a token containing a space? "
-            "Use --separator tab; left out)": (1, ["corpus.conll:2"])
+            "sentence with a malformed row (left out)": (
+                1,
+                [
+                    "corpus.conll:2: 1 column, expected 2 as on line 1. Is a token containing a space? "
+                    "Use --separator tab"
+                ],
+            )
         },
         options={"on_error": "skip"},
     ),
@@ -280,9 +290,9 @@ PARSES = {
         ["b"],
         [[]],
         changes={
-            "malformed document (entity Entity(0, 2, 'X'): it lies outside the text of 1 characters; left out)": (
+            "malformed document (left out)": (
                 1,
-                ["corpus.jsonl:1"],
+                ["corpus.jsonl:1: entity Entity(0, 2, 'X'): it lies outside the text of 1 characters"],
             )
         },
         options={"on_error": "skip"},
@@ -310,8 +320,10 @@ PARSES = {
         ["Ada met Bob"],
         [[(8, 11, "PER")]],
         changes={
-            "malformed annotation (the surface is 'Bob', but the text at 0..3 is 'Ada'; are the offsets in "
-            "characters?; left out)": (1, ["folder/1.ann:1"])
+            "malformed annotation (left out)": (
+                1,
+                ["folder/1.ann:1: the surface is 'Bob', but the text at 0..3 is 'Ada'; are the offsets in characters?"],
+            )
         },
         options={"on_error": "skip"},
     ),
@@ -319,12 +331,47 @@ PARSES = {
         brat("New\r\nYork", "T1\tLOC 0 9\tNew  York\n"), ["New\r\nYork"], [[(0, 9, "LOC")]]
     ),
     "brat empty annotation file": Parses(brat("Ada", ""), ["Ada"], [[]]),
+    "brat text without annotations": Parses(
+        {**brat("Ada", "T1\tPER 0 3\tAda\n"), "folder/0.txt": b"Bob", "folder/._1.txt": b"\0\xff"},
+        ["Bob", "Ada"],
+        [[], [(0, 3, "PER")]],
+        changes={"text without a .ann file (read as a document without entities)": (1, ["folder/0.txt"])},
+    ),
+    "brat folder in a folder": Parses(
+        {**brat("Ada", ""), "folder/sub/2.ann": b"", "folder/sub/2.txt": b"Bob", "folder/empty/notes": b""},
+        ["Ada"],
+        [[]],
+        changes={"folder of .ann files inside the folder (not read; name it on its own)": (1, ["folder/sub"])},
+    ),
+    "brat lines of every other kind": Parses(
+        brat(
+            "Ada",
+            "R1\tin Arg1:T1 Arg2:T2\nE1\tBirth:T1\nA1\tNegation E1\nM2\tNegation E1\n"
+            "N1\tReference T1 Wikidata:7259\tAda\n#1\tAnnotatorNotes T1\tsure?\n*\tEquiv T1 T2\n",
+        ),
+        ["Ada"],
+        [[]],
+        changes={
+            "relation (brat; not kept)": (1, ["folder/1.ann:1"]),
+            "event (brat; not kept)": (1, ["folder/1.ann:2"]),
+            "attribute (brat; not kept)": (2, ["folder/1.ann:3", "folder/1.ann:4"]),
+            "normalisation (brat; not kept)": (1, ["folder/1.ann:5"]),
+            "note (brat; not kept)": (1, ["folder/1.ann:6"]),
+            "equivalence (brat; not kept)": (1, ["folder/1.ann:7"]),
+        },
+    ),
     # PubTator
     "PubTator relation": Parses(
         pubtator("1|t|Ada\n1|a|met Bob\n1\t0\t3\tAda\tPER\n1\tknows\tD1\tD2\n"),
         ["Ada\nmet Bob"],
         [[(0, 3, "PER")]],
         changes={"relation (PubTator; not kept)": (1, ["corpus.pubtator:4"])},
+    ),
+    "PubTator relation with its novelty": Parses(
+        pubtator("1|t|Ada\n1\tAssociation\tD003\t7157\tNovel\n1\tPositive_Correlation\t7157\t672\tNo\tx\n"),
+        ["Ada"],
+        [[]],
+        changes={"relation (PubTator; not kept)": (2, ["corpus.pubtator:2", "corpus.pubtator:3"])},
     ),
     "PubTator concept ids": Parses(
         pubtator("1|t|Ada\n1\t0\t3\tAda\tPER\tQ7259\n"), ["Ada"], [[(0, 3, "PER")]], facts={"concept ids": "not kept"}
@@ -334,8 +381,13 @@ PARSES = {
         ["Ada"],
         [[]],
         changes={
-            "malformed line (the surface is 'Ada', but the text at 0..2 is 'Ad'; are the offsets in characters?; "
-            "left out)": (1, ["corpus.pubtator:2"])
+            "malformed line (left out)": (
+                1,
+                [
+                    "corpus.pubtator:2: the surface is 'Ada', but the text at 0..2 is 'Ad'; are the offsets in "
+                    "characters?"
+                ],
+            )
         },
         options={"on_error": "skip"},
     ),
@@ -369,6 +421,25 @@ REFUSED = {
     "NUL": Refused(conll("Ada\tO\nB\0b\tO\n"), 2, "a NUL character", "is this a text file?"),
     "NUL is beyond repair": Refused(
         conll("Ada\tO\nB\0b\tO\n"), 2, "a NUL character", "is this a text file?", options={"on_error": "repair"}
+    ),
+    **{
+        f"compressed by {name}": Refused(
+            {"corpus.gz": data}, None, f"compressed ({name})", "unpack it first", options={"format": "jsonl"}
+        )
+        for name, data in {
+            "gzip": gzip.compress(b"{}"),
+            "bzip2": bz2.compress(b"{}"),
+            "xz": lzma.compress(b"{}"),
+            "zip": b"PK\x03\x04\x14\0\0\0",
+            "zstd": b"\x28\xb5\x2f\xfd\x24\x02",
+        }.items()
+    },
+    "compressed is beyond repair": Refused(
+        {"corpus.gz": gzip.compress(b"")},
+        None,
+        "compressed (gzip)",
+        "unpack it first",
+        options={"format": "conll", "on_error": "repair"},
     ),
     # Columns
     "ragged columns": Refused(
@@ -507,11 +578,40 @@ REFUSED = {
         blamed="folder/1.ann",
     ),
     "brat without its text": Refused(brat(None, "T1\tPER 0 3\tAda\n"), None, "no such file", "", blamed="folder/1.txt"),
+    "brat annotations without their text": Refused(
+        brat(None, ""), None, "no such file", "brat keeps the text of 1.ann there", blamed="folder/1.txt"
+    ),
+    "brat annotations that are not there": Refused(
+        {"a.txt": b"Ada"},
+        None,
+        "no such file",
+        "brat keeps the annotations of a.txt there",
+        options={"format": "brat"},
+        blamed="a.ann",
+    ),
+    "nearly the right name of brat's": Refused(
+        {"corpus.ann": b"", "corpus.txt": b""}, None, "no such file", "did you mean corpus.ann?", target="corpsu.ann"
+    ),
+    "brat folder of folders": Refused(
+        {"folder/x.txt": b"", "folder/sub/1.ann": b"", "folder/sub/1.txt": b"Ada"},
+        None,
+        "no .ann file in this folder",
+        "there are some in sub: name that folder",
+    ),
     "brat folder without annotations": Refused(
         {"folder/1.txt": b"Ada"}, None, "no .ann file in this folder", "brat keeps NAME.ann beside NAME.txt"
     ),
     "brat line of no known kind": Refused(
         brat("Ada", "PER 0 3 Ada\n"), 1, "'PER 0 3 Ada'", "expected T1<TAB>LABEL START END", blamed="folder/1.ann"
+    ),
+    "brat line that begins like one of another kind": Refused(
+        brat("Ada", "Name 0 3 Ann\n"), 1, "'Name 0 3 Ann'", "expected T1<TAB>LABEL START END", blamed="folder/1.ann"
+    ),
+    "brat label in the place of an id": Refused(
+        brat("Ada", "Name\t0 3\tAnn\n"), 1, "'Name", "expected T1<TAB>LABEL START END", blamed="folder/1.ann"
+    ),
+    "brat relation between blanks": Refused(
+        brat("Ada", "R1 in Arg1:T1 Arg2:T2\n"), 1, "'R1 in", "expected T1<TAB>LABEL START END", blamed="folder/1.ann"
     ),
     "brat offsets outside": Refused(
         brat("Ada", "T1\tPER 0 4\tAda\n"), 1, "Entity(0, 4, 'PER')", "outside the text of 3", blamed="folder/1.ann"
@@ -539,7 +639,10 @@ REFUSED = {
         pubtator("1|t|Ada\n2\t0\t3\tAda\tPER\n"), 2, "an annotation of '2'", "expected a blank line between documents"
     ),
     "PubTator offsets that are no numbers": Refused(
-        pubtator("1|t|Ada\n1\tx\t3\tAda\tPER\n"), 2, "'1\\tx\\t3", "expected ID, start, end, surface and label"
+        pubtator("1|t|Ada\n1\t0\tx\tAda\tPER\n"), 2, "'1\\t0\\tx", "expected ID, start, end, surface and label"
+    ),
+    "PubTator offset below zero": Refused(
+        pubtator("1|t|Ada\n1\t-1\t3\tAda\tPER\n"), 2, "'1\\t-1\\t3", "expected ID, start, end, surface and label"
     ),
     "PubTator offset of 5000 digits": Refused(
         pubtator(f"1|t|Ada\n1\t0\t{'9' * 5000}\tAda\tPER\n"), 2, "offsets 0, 99999", "outside the text"
@@ -654,6 +757,47 @@ def test_place_that_cannot_be_mended_is_left_out_and_counted(files: Files, on_er
 
 
 @pytest.mark.parametrize(
+    ("files", "count"),
+    [
+        pytest.param(conll("".join(f"a{n}\tX-{n}\n\n" for n in range(50)) + SOUND), 50, id="conll"),
+        pytest.param(conll("".join(f"# id = {n % 9}\na\tO\n\n" for n in range(50))), 41, id="conll ids"),
+        pytest.param(jsonl(*({"id": n % 9, "text": "a"} for n in range(50))), 41, id="jsonl"),
+        pytest.param(pubtator("1|t|Ada\n" + "".join(f"1\t0\t{n}\tx\tPER\n" for n in range(50))), 50, id="pubtator"),
+        pytest.param(brat("Ada", "".join(f"T{n}\tPER 0 {n}\tx\n" for n in range(50))), 50, id="brat"),
+    ],
+)
+def test_places_of_one_kind_that_are_left_out_are_one_line(files: Files, count: int, tmp_path: Path) -> None:
+    (line,) = Corpus.read(place(files, tmp_path), on_error="skip").notes.lines()
+    assert line.startswith(f"{count} x ")
+    assert line.endswith(", ...)")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param(brat("Ada é " * 20, "".join(f"T{n}\tPER {n} {n + 1}\n" for n in range(99))), id="brat"),
+        pytest.param(
+            pubtator("1|t|" + "é" * 99 + "\n" + "".join(f"1\t{n}\t{n + 1}\té\tPER\n" for n in range(99))),
+            id="pubtator",
+        ),
+    ],
+)
+def test_a_text_is_looked_through_once_and_not_for_each_entity(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[Document] = []
+    problems = document_module._problems
+
+    def counted(document: Document) -> Iterator[str]:
+        checked.append(document)
+        return problems(document)
+
+    monkeypatch.setattr(document_module, "_problems", counted)
+    (read,) = Corpus.read(place(files, tmp_path))
+    assert (len(read.entities), len(checked)) == (99, 1)
+
+
+@pytest.mark.parametrize(
     ("name", "value", "expected"),
     [
         ("on_error", "ignore", "error, repair, skip"),
@@ -685,6 +829,18 @@ def test_sentence_that_stands_twice_in_one_split_is_a_finding(tmp_path: Path) ->
     corpus = Corpus.read(place({"train.txt": b"Rome\nAda met Bob\nRome\n"}, tmp_path))
     findings = {finding.what: finding.examples for finding in inspect(corpus).findings}
     assert findings["documents with the same text as an earlier one"] == ("3 = 1: Rome",)
+
+
+def test_sentence_of_other_white_space_is_the_same_sentence(tmp_path: Path) -> None:
+    train = Corpus.read(place({"train.txt": b"Ada met Bob.\nAda  met Bob .\nRome\n"}, tmp_path))
+    test = Corpus.read(place(conll("Rome\tO\n\nAda\tO\nmet\tO\nBob\tO\n.\tO\n"), tmp_path))
+    findings = {finding.what: finding.examples for finding in inspect(train, [("test", test)]).findings}
+    assert findings["documents with the same text as an earlier one"] == ("2 = 1: Ada  met Bob .",)
+    assert findings["documents that also stand in test"] == (
+        "1 = 2: Ada met Bob.",
+        "2 = 2: Ada  met Bob .",
+        "3 = 1: Rome",
+    )
 
 
 def test_repeats_within_a_split_are_not_said_to_stand_in_an_empty_one(tmp_path: Path) -> None:

@@ -280,7 +280,7 @@ def test_a_dictionary_says_what_is_in_it() -> None:
     assert repr(Dictionary([Entry("B", "x"), Entry("A", "y")])) == "<Dictionary: 2 entries, types A, B>"
 
 
-def test_time_does_not_explode_in_a_long_text_without_blanks() -> None:
+def test_every_match_in_a_long_text_without_blanks_is_found() -> None:
     text = "我爱北京大学" * 20_000
     (matches,) = Matcher(Dictionary([Entry("LOC", "北京")]), MatchRules()).find([Document(text)])
     assert len(matches) == 20_000

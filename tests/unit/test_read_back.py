@@ -24,6 +24,48 @@ def test_the_text_of_a_brat_document_is_not_written_over(run: Run, tmp_path: Pat
     assert (tmp_path / "n.txt").read_text(encoding="utf-8") == "Ann lives\nin Oslo.\n"
 
 
+WITHIN = {
+    "predictions": ("predict", "model", "raw.txt", "-o", "model/found.jsonl"),
+    "suspects": ("suspects", "model", "raw.txt", "-o", "model/deep/found.jsonl"),
+    "a report": ("evaluate", "gold.jsonl", "model", "--html", "model/report.html"),
+    "a report by way of a link": ("evaluate", "gold.jsonl", "model", "--html", "link/report.html"),
+    "a report on two": ("evaluate", "gold.jsonl", "raw.txt", "--against", "model", "--html", "model/r.html"),
+    "a report of a training": ("train", "--train", "brat", "-o", "new", "--html", "brat/report.html"),
+    "a record": ("train", "--train", "gold.jsonl", "-o", "new", "--encoder", "model", "--record", "model/r.jsonl"),
+    "a picture": ("diagnose", "threshold", "gold.jsonl", "model", "-o", "model/picture.svg"),
+    "a picture of similarities": ("diagnose", "similarity", "gold.jsonl", "model", "-o", "model/picture.svg"),
+    "a corpus": ("convert", "brat", "brat/out.jsonl"),
+    "labels": ("annotate", "raw.txt", "-d", "terms", "-o", "terms/labels.jsonl"),
+    "what was dropped": ("mask", "brat", "-o", "brat/out.conll", "--drop", "0.5"),
+    "a comparison": (
+        *("compare", "--train", "brat", "--dev", "gold.jsonl", "--test", "gold.jsonl", "-o", "brat/comparison"),
+    ),
+}
+
+
+@pytest.mark.parametrize("call", WITHIN.values(), ids=WITHIN)
+def test_nothing_is_written_into_a_folder_that_is_read(call: tuple[str, ...], run: Run, tmp_path: Path) -> None:
+    (tmp_path / "model" / "deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("model")
+    (tmp_path / "raw.txt").write_text("Ann met Bob\n", encoding="utf-8")
+    (tmp_path / "terms").mkdir()
+    (tmp_path / "terms" / "PER.txt").write_text("Ann\n", encoding="utf-8")
+    corpus = Corpus([Document("Ann met Bob", (Entity(0, 3, "PER"),))])
+    corpus.write(tmp_path / "gold.jsonl")
+    corpus.write(tmp_path / "brat", format="brat")
+    before = sorted(tmp_path.rglob("*"))
+    result = run(*call)
+    assert (result.status, result.err.count("\n")) == (2, 1), result.err
+    assert "which this command reads and would alter; choose another place" in result.err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_what_stands_beside_a_folder_that_is_read_is_written(run: Run, tmp_path: Path) -> None:
+    Corpus([Document("Ann", (Entity(0, 3, "PER"),))]).write(tmp_path / "brat", format="brat")
+    assert run("convert", "brat", "brat.jsonl").status == 0
+    assert run("convert", "brat", "brat/../out.jsonl").status == 0
+
+
 @pytest.mark.parametrize("name", ["out.conll", "out.txt", "out.ann", "out.jsonl"])
 def test_a_text_that_begins_with_a_byte_order_mark_keeps_it(name: str, tmp_path: Path) -> None:
     document = Document("\ufeffAnn lives", (Entity(1, 4, "PER"),), id="1", tokens=((0, 1), (1, 4), (5, 10)))
@@ -72,6 +114,25 @@ def test_knowledge_that_a_token_file_cannot_hold_is_told_beside_unknown_words(tm
     assert "complete" not in notes_of([with_unknown], tmp_path / "c.conll")
 
 
+def test_characters_that_are_in_no_word_are_not_lost_in_silence(tmp_path: Path) -> None:
+    lossy = Document("Ann lives in Oslo (Norway)", tokens=((0, 3),), id="1")
+    assert "23 x" not in notes_of([lossy], tmp_path / "a.conll")  # white space is no loss
+    assert "19 x characters outside of words (left out) (1, ...)" in notes_of([lossy], tmp_path / "a.conll")
+    with pytest.raises(InputError, match="characters outside of words"):
+        Corpus([lossy]).write(tmp_path / "b.conll", strict=True)
+    whole = [Document("Ann's (old) house,\n\tin Oslo.", id="1"), Document("a  b", tokens=((0, 1), (3, 4)), id="2")]
+    assert notes_of(whole, tmp_path / "c.conll") == ""
+
+
+def test_completeness_is_told_where_no_word_is_written_as_unknown(tmp_path: Path) -> None:
+    under_an_entity = Document("Ann lives", (Entity(0, 3, "PER"),), id="1", complete=True, unknown=((0, 3),))
+    assert "complete document" in notes_of([under_an_entity], tmp_path / "a.conll")
+    assert Corpus.read(tmp_path / "a.conll")[0].complete is False
+    beside_it = under_an_entity.replace(id="2", unknown=((0, 9),))
+    assert "complete document" not in notes_of([under_an_entity, beside_it], tmp_path / "b.conll")
+    assert [document.complete for document in Corpus.read(tmp_path / "b.conll")] == [True, True]
+
+
 @pytest.mark.parametrize("name", ["a.conll", "a.txt"])
 def test_numbers_that_shift_behind_a_document_without_words_are_told(name: str, tmp_path: Path) -> None:
     documents = [Document("Ann", id="1"), Document(" ", id="2"), Document("Bob", id="3")]
@@ -96,6 +157,48 @@ def test_documents_without_an_id_are_numbered_past_those_that_have_one(tmp_path:
     lines = [{"id": "2", "text": "a"}, {"text": "b"}, {"id": None, "text": "c"}]
     (path := tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     assert [document.id for document in Corpus.read(path)] == ["2", "unnamed-2", "3"]
+
+
+NUMBERED: dict[str, tuple[list[object], list[str]]] = {
+    "empty, then its number": (["", "1"], ["unnamed-1", "1"]),
+    "none, then its number": ([None, "1"], ["unnamed-1", "1"]),
+    "none, then its number as a number": ([None, 1], ["unnamed-1", "1"]),
+    "two that are empty": (["", ""], ["1", "2"]),
+    "its number far behind": ([None, None, None, "2"], ["1", "unnamed-2", "3", "2"]),
+    "the name in its place, too": ([None, "1", "unnamed-1"], ["unnamed-unnamed-1", "1", "unnamed-1"]),
+    "no number": (["a", None, "b"], ["a", "2", "b"]),
+    "no id at all": ([None, None], ["1", "2"]),
+}
+
+
+@pytest.mark.parametrize(("stated", "expected"), NUMBERED.values(), ids=NUMBERED)
+def test_documents_without_an_id_are_numbered_around_those_that_have_one(
+    stated: list[object], expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("goldgap.core.files.BLOCK", 16)
+    lines = [{"text": "a"} | ({} if name is None else {"id": name}) for name in stated]
+    (path := tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    read = Corpus.read(path)
+    assert [document.id for document in read] == expected
+    read.write(tmp_path / "b.jsonl")
+    made = Corpus(Document("a", id="" if name is None else str(name)) for name in stated)
+    assert [document.id for document in made] == expected
+
+
+def test_numbers_elsewhere_in_a_line_are_no_ids(tmp_path: Path) -> None:
+    lines = [
+        {"text": '"id": "3"', "entities": [{"id": 1, "start": 0, "end": 4, "label": "X"}]},
+        {"text": "b", "meta": {"id": 2}},
+        {"text": "c"},
+    ]
+    broken = '{"id": 4, "text": \n["id"]\n"id"\n'
+    (path := tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines) + broken, "utf-8")
+    assert [document.id for document in Corpus.read(path, on_error="skip")] == ["1", "2", "3"]
+
+
+def test_a_sentence_without_an_id_is_numbered_around_the_ids_of_comments(tmp_path: Path) -> None:
+    (path := tmp_path / "a.conll").write_text("x\tO\n\n# id = unnamed-1\ny\tO\n\n# id = 1\nz\tO\n", encoding="utf-8")
+    assert [document.id for document in Corpus.read(path)] == ["unnamed-unnamed-1", "unnamed-1", "1"]
 
 
 def test_a_format_that_is_named_holds_for_files_that_do_not_say_theirs(run: Run, tmp_path: Path) -> None:

@@ -53,9 +53,9 @@ def test_a_stream_gives_the_documents_and_the_notes_of_the_corpus(name: str, tmp
     assert notes == Corpus.read(path).notes
 
 
-def test_documents_without_an_id_are_numbered_by_their_place_among_the_documents(tmp_path: Path) -> None:
+def test_documents_without_an_id_are_numbered_by_their_line(tmp_path: Path) -> None:
     path = place("a.jsonl", tmp_path)
-    assert [document.id for document in stream(path, notes=Notes())] == ["1", "2", "7"]
+    assert [document.id for document in stream(path, notes=Notes())] == ["1", "3", "7"]
 
 
 def test_read_options_hold_for_a_stream(tmp_path: Path) -> None:
