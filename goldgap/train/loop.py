@@ -30,7 +30,7 @@ from goldgap.train.plan import Plan
 from goldgap.train.recipe import Recipe
 from goldgap.train.resolve import resolved
 from goldgap.train.select import choose, fit, score
-from goldgap.train.split import describe, split
+from goldgap.train.split import facts_of, split
 from goldgap.train.step import Stepper, Taken
 
 
@@ -172,7 +172,7 @@ def _start(recipe: Recipe, corpus: Corpus, dev: Corpus | None, work: Path | None
     parts = split(recipe, corpus, dev, notes)
     given, recipe = recipe, resolved(recipe, parts)
     policy, loss = recipe.make_policy(), recipe.make_loss()
-    facts = describe(parts)
+    facts = facts_of(parts)
     model = build(recipe, parts.train).to(device_named(recipe.train.device))
     data = prepare(model, parts.train, recipe, notes, hints)
     optimiser = make_optimiser(model, recipe.train)

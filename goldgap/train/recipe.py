@@ -149,7 +149,7 @@ class LexiconSettings(Settings):
 class TwoStepSettings(Settings):
     """Unannotated words, or spans, that an exploratory model takes for entities are left out of the training (002).
 
-    explore     epochs of the exploratory training; 0: no such step
+    explore     epochs of the exploratory training, at most those of the training itself; 0: no such step
     method      whose policy, settings of `train` and, for spans, loss the exploratory training has; "": the same
     share       of all that is unannotated, to be left out (lambda); auto: what the exploratory model calls an entity
     margin      with auto: and what it all but calls one, O being ahead of the best type by less than this

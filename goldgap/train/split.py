@@ -77,7 +77,7 @@ def hold_out(corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
     return Corpus(sides[0], notes=corpus.notes), Corpus(sides[1])
 
 
-def describe(parts: Split) -> dict[str, str]:
+def facts_of(parts: Split) -> dict[str, str]:
     """What a result must say of its data: how much there is of it, and its hash."""
     facts = {}
     for name, corpus in (("training", parts.train), ("dev", parts.dev)):

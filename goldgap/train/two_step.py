@@ -33,7 +33,7 @@ from goldgap.train.methods import METHODS
 from goldgap.train.place import LEFT_OUT
 from goldgap.train.recipe import Recipe, TrainSettings, TwoStepSettings
 from goldgap.train.resolve import resolved
-from goldgap.train.split import describe, split
+from goldgap.train.split import facts_of, split
 
 EXPLORE, CELLS = "explore", "cells.json"
 _LEARNED = {"dynamic": "dynamic", "global": "global", "dev": "dynamic"}
@@ -92,7 +92,7 @@ def train_in_two_steps(
     first = first.model_copy(update={"types": own})
     if recipe.two_step.none:
         TagSet(parts.train.labels, recipe.tagger.scheme, none=True)  # refused before the first step, not behind it
-    identity = run_identity(recipe, describe(parts))
+    identity = run_identity(recipe, facts_of(parts))
     if work is not None:
         claim_work(work, identity)
     kept = None if work is None else work / LEFT_OUT
@@ -157,7 +157,8 @@ def exploratory(recipe: Recipe) -> Recipe:
         other = recipe_for(settings.method)
         loss = other.loss if recipe.model.kind == "span" else recipe.loss
         recipe = recipe.model_copy(update={"policy": other.policy, "loss": loss, "train": _rates(recipe, other)})
-    options = recipe.train.model_copy(update={"epochs": settings.explore, "patience": 0})
+    epochs = min(settings.explore, recipe.train.epochs)
+    options = recipe.train.model_copy(update={"epochs": epochs, "patience": 0})
     own_thresholds = recipe.bi_encoder.model_copy(update={"thresholds": _LEARNED[recipe.bi_encoder.thresholds]})
     first = recipe.model_copy(
         update={"select_on": "none", "train": options, "bi_encoder": own_thresholds, "two_step": TwoStepSettings()}

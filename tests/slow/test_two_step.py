@@ -193,9 +193,11 @@ def test_a_first_step_of_another_method_finds_what_it_calls_entities(tiny_encode
     assert all(one["added"] is None for one in model.left_out)
 
 
-def test_a_first_step_of_another_method_has_its_rates_and_the_cells_of_this_one() -> None:
+def test_a_first_step_has_the_rates_of_its_method_the_cells_of_this_one_and_no_more_epochs() -> None:
     first = exploratory(recipe_for("uniform", {"two_step": {"explore": 1, "method": "span"}}))
     assert (first.policy.name, first.train.known_weight) == ("all", 1.0)
+    short = exploratory(recipe_for("uniform", {"two_step": {"explore": 3}, "train": {"epochs": 2}}))
+    assert short.train.epochs == 2
     own = {"train": {"overlap": 12, "certain_negatives": True}}
     steps = {"two_step": {"explore": 1, "method": "binder-paper"}}
     paper = exploratory(recipe_for("binder", steps, own))

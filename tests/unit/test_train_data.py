@@ -20,7 +20,7 @@ from goldgap.train.data import is_flat, prepare
 from goldgap.train.plan import Plan
 from goldgap.train.recipe import Recipe
 from goldgap.train.resolve import resolved
-from goldgap.train.split import Split, describe, fingerprint, hold_out, split
+from goldgap.train.split import Split, facts_of, fingerprint, hold_out, split
 from goldgap.unknown.uniform import Uniform
 
 SOME = Document("Ann met Bob", (Entity(0, 3, "PER"),))
@@ -129,7 +129,7 @@ def test_types_that_only_a_statement_of_completeness_names_are_known() -> None:
 
 
 def test_facts_have_counts_and_hashes_of_both_sides() -> None:
-    facts = describe(split(recipe(), documents([True] * 20), documents([True, False]), Notes()))
+    facts = facts_of(split(recipe(), documents([True] * 20), documents([True, False]), Notes()))
     assert {name: value for name, value in facts.items() if "sha256" not in name} == {
         "training documents": "20",
         "training entities": "20",
