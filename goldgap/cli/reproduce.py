@@ -73,6 +73,9 @@ def reproduce(
         for condition in result["conditions"]:  # a table each: together they are wider than a terminal
             out.print(table(*experiment_rows([{**result, "conditions": [condition]}], experiment.score)))
             out.print()
+    if experiment.mean:
+        columns, rows = experiment_rows(results, experiment.score, mean=True)
+        out.print(table(["", columns[-1]], [[row[0], row[-1]] for row in rows]))
     out.print(f"claim: {experiment.claim}")
     if output is not None:
         names = _folders([(given.name, result) for given, result in parts])

@@ -66,6 +66,7 @@ class Experiment(Settings):
     claim       what the paper says of it
     score       the set whose F1 it shows
     baseline    the row that others are tested against
+    mean        each row has its mean over all parts and masks as well
     encoder     the paper's, for --full
     settings    of all rows at bench scale, as KEY=VALUE
     """
@@ -77,6 +78,7 @@ class Experiment(Settings):
     score: Literal["test", "dev"] = "test"
     baseline: str
     seeds: int = Field(3, ge=1)
+    mean: bool = False
     encoder: str = "bert-base-cased"
     settings: list[str] = Field(default_factory=list)
     parts: list[Part]

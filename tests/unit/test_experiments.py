@@ -207,6 +207,21 @@ def test_our_numbers_stand_beside_the_papers(known: Path, tmp_path: Path, monkey
     assert on_dev[1][1] == "80.00"
 
 
+def test_a_row_can_have_its_mean_over_all_parts(known: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def quality(data: Any, recipe: Any) -> float:
+        if recipe.method == "uniform" and "masked" not in data.name and recipe.seed:
+            raise InputError("made to fail")
+        return 0.5 if "masked" in data.name else 0.75
+
+    pretend(monkeypatch, quality)
+    results = run_it(experiment(mean=True), known, tmp_path)
+    columns, rows = experiment_rows(results, "dev", mean=True)
+    assert columns[-1] == "mean dev F1"
+    assert [row[-1] for row in rows] == ["62.50", "62.50"]  # of the seeds that came to their end
+    results[0]["conditions"][0]["contenders"][0] = {"name": "all", "failed": ["every seed"], "paper": None}
+    assert experiment_rows(results, "dev", mean=True)[1][0][-1] == "-"
+
+
 def test_a_part_has_settings_of_its_own(known: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = set()
 
