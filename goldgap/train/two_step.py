@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from goldgap.core.corpus import Corpus
-from goldgap.core.document import EXPLORATORY, Entity
+from goldgap.core.document import EXPLORATORY, Document, Entity
 from goldgap.core.errors import ConfigError
 from goldgap.core.files import commit_directory, read_text, verify_directory
+from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
 from goldgap.decode import decode
@@ -85,8 +86,13 @@ def train_in_two_steps(
     observe: Observer = lambda _: None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Trained:
-    """As `goldgap.train.loop.train`, with the exploratory training before; killed at any instant, it goes on."""
+    """As `goldgap.train.loop.train`, with the exploratory training before; killed at any instant, it goes on.
+
+    Where every training document is complete there is nothing to explore.
+    """
     parts, first = split(recipe, corpus, dev, Notes()), exploratory(recipe)
+    if all(_nothing_unknown(document, parts.train.labels) for document in parts.train):
+        return train(recipe, corpus, dev, work=work, observe=observe, stopped=stopped)
     resolved(recipe, parts)  # wrong names are told before the first step; types of dev alone are none of its own
     own = {name: type_ for name, type_ in first.types.items() if name in parts.train.labels}
     first = first.model_copy(update={"types": own})
@@ -111,6 +117,10 @@ def train_in_two_steps(
     run = train(recipe, corpus, dev, work=work, observe=watch, stopped=stopped, hints=hints)
     run.left_out = [one._asdict() for one in listed(found.doubtful, run.model, parts.train, hints.added)]
     return run
+
+
+def _nothing_unknown(document: Document, labels: Labels) -> bool:
+    return not document.unknown and all(document.is_complete(label) for label in labels)
 
 
 def _once(observe: Observer) -> Observer:

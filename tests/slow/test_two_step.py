@@ -177,6 +177,16 @@ def test_what_cannot_be_trained_on_is_told_once_and_nothing_is_swallowed(more: b
     assert any("NEVER" in line for lines in told for line in lines) is more
 
 
+@pytest.mark.parametrize("method", ["span", "two-step"])
+def test_where_nothing_is_unknown_there_is_one_step(method: str, tiny_encoder: Path, given: list[Hints]) -> None:
+    known = many().map(lambda document: document.replace(complete=True))
+    model = Recognizer.train(known, corpus(), recipe=recipe(tiny_encoder, method, two_step={"explore": 2}))
+    assert (given, model.left_out) == ([NO_HINTS], [])
+    one = known[0].replace(complete=frozenset({"LOC"}))
+    Recognizer.train(Corpus([one, *known][:-1]), corpus(), recipe=recipe(tiny_encoder, two_step={"explore": 2}))
+    assert len(given) == 3
+
+
 def test_a_first_step_of_another_method_finds_what_it_calls_entities(tiny_encoder: Path) -> None:
     steps = {"explore": 12, "share": "auto", "method": "uniform"}
     given = recipe(tiny_encoder, "span", two_step=steps)
