@@ -36,7 +36,6 @@ ALWAYS = (
     "evaluate/scores.py",
     "losses/base.py",
     "losses/cross_entropy.py",
-    "models/lead.py",
     "models/model.py",
     "models/predict.py",
     "models/scores.py",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from goldgap.core.document import Document
 from goldgap.core.labels import Labels
@@ -22,19 +22,16 @@ class Model(nn.Module):
     """Scores for every span of a batch.
 
     several   a span can have several types
-    lead      by how much a type must be ahead of O, chosen on the dev set; None: nothing was to be chosen
     overlap   words that neighbouring windows of a long document share
     window    most pieces of a window, special ones included
     """
 
     several: bool
-    lead: Tensor | None
 
     def __init__(self, encoder: Encoder, labels: Labels, tokenizer: Any, *, overlap: int, window: int) -> None:
         super().__init__()
         self.encoder: Any = encoder
         self.labels, self.tokenizer, self.overlap = labels, tokenizer, overlap
-        self.register_buffer("lead", None)
         self._special = special_pieces(tokenizer)
         around = len(self._special.before) + len(self._special.behind)
         self._limit = min(encoder.piece_limit(tokenizer), window - around)

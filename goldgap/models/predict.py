@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Literal
 
 import torch
 
@@ -20,7 +19,6 @@ from goldgap.models.model import Model
 from goldgap.models.scores import SpanScores, end_words
 from goldgap.models.tagger import Tagger, read_off_tags
 
-Lead = float | Literal["dev"]
 TOGETHER = 512
 """Documents that are sorted by length together; memory does not grow beyond them."""
 BATCH_SIZE = 64
@@ -37,7 +35,6 @@ def predict(
     thresholds: Mapping[str, float] | None = None,
     joint: bool = False,
     rank_by: str = "similarity",
-    lead: Lead = 0.0,
     notes: Notes | None = None,
 ) -> Iterator[Document]:
     """Each document with the entities that the model finds, in place of those it had.
@@ -45,11 +42,9 @@ def predict(
     min_prob, thresholds   least probability of an entity, and of one with a certain type
     joint, rank_by         of a bi-encoder: whether the ends of a span must pass their thresholds too, and what comes
                            first where entities may not overlap, by similarity or by margin
-    lead                   by how much a type must be ahead of O, as the logarithm of their odds; dev: what was chosen
-                           on the dev set
     """
     least = numbered(thresholds, model.labels)
-    for document, found in candidates(model, documents, notes, joint=joint, rank_by=rank_by, lead=lead):
+    for document, found in candidates(model, documents, notes, joint=joint, rank_by=rank_by):
         chosen = decode(found, how, min_prob=min_prob, thresholds=least)
         entities = [Entity(c.start, c.end, model.labels.types[c.label - 1], c.score, MODEL) for c in chosen]
         yield document.replace(entities=tuple(entities), complete=False, unknown=(), rejected=(), dropped=())
@@ -67,31 +62,15 @@ def candidates(
     *,
     joint: bool = False,
     rank_by: str = "similarity",
-    lead: Lead = 0.0,
 ) -> Iterator[tuple[Document, list[Candidate]]]:
     """Each document with all spans that the model calls an entity, in characters; they may overlap."""
-    stream, ahead = iter(documents), _number(lead, model)
+    stream = iter(documents)
     while chunk := list(islice(stream, TOGETHER)):
         found: list[list[Candidate]] = [[] for _ in chunk]
         for batch, scores in scored(model, chunk, notes):
-            for own, document in _found(model, batch, _with_ends(scores) if joint else scores, rank_by, ahead):
+            for own, document in _found(model, batch, _with_ends(scores) if joint else scores, rank_by):
                 found[document] += own
         yield from zip(chunk, found, strict=True)
-
-
-def _number(lead: Lead, model: Model) -> float:
-    if lead == "dev":
-        return 0.0 if model.lead is None else float(model.lead)
-    return float(lead)
-
-
-def _behind(scores: SpanScores, lead: float) -> SpanScores:
-    """Scores in which every type is that much further behind O."""
-    if not lead:
-        return scores
-    ahead = torch.zeros(scores.logits.shape[-1])
-    ahead[0] = lead
-    return scores._replace(logits=scores.logits + ahead)
 
 
 def scored(
@@ -131,12 +110,10 @@ def _with_ends(scores: SpanScores) -> SpanScores:
     return scores._replace(logits=torch.cat([scores.logits[..., :1], types], -1))
 
 
-def _found(
-    model: Model, batch: Batch, scores: SpanScores, rank_by: str, lead: float
-) -> Iterator[tuple[list[Candidate], int]]:
+def _found(model: Model, batch: Batch, scores: SpanScores, rank_by: str) -> Iterator[tuple[list[Candidate], int]]:
     if isinstance(model, Tagger):
         return read_off_tags(batch, scores, model.tagset)
-    return _read_off(batch, _behind(scores, lead), several=model.several, rank_by=rank_by)
+    return _read_off(batch, scores, several=model.several, rank_by=rank_by)
 
 
 def _read_off(

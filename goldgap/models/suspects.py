@@ -11,7 +11,7 @@ from goldgap.core.notes import Notes
 from goldgap.corpus.words import word_spans, words_of
 from goldgap.decode import Candidate, decode
 from goldgap.models.model import Model
-from goldgap.models.predict import Lead, candidates, numbered
+from goldgap.models.predict import candidates, numbered
 from goldgap.models.states import Knowledge, open_types
 
 CONTEXT = 40
@@ -59,7 +59,6 @@ def suspects(
     thresholds: Mapping[str, float] | None = None,
     joint: bool = False,
     rank_by: str = "similarity",
-    lead: Lead = 0.0,
     notes: Notes | None = None,
 ) -> list[Suspect]:
     """Unknown spans that the model calls an entity, by surface and type, best first; decoded as in `predict`.
@@ -69,7 +68,7 @@ def suspects(
     """
     groups: dict[tuple[str, str], list[Place]] = {}
     least = numbered(thresholds, model.labels)
-    for document, found in candidates(model, documents, notes, joint=joint, rank_by=rank_by, lead=lead):
+    for document, found in candidates(model, documents, notes, joint=joint, rank_by=rank_by):
         for item in decode(still_open(document, found, knowledge), how, min_prob=min_prob, thresholds=least):
             surface = document.text[item.start : item.end]
             groups.setdefault((surface, model.labels.types[item.label - 1]), []).append(_place(document, item))

@@ -71,13 +71,6 @@ def _reads_types(recipe: Recipe) -> bool:
 
 def _assemble(recipe: Recipe, labels: Labels, encoder: Encoder, tokenizer: Any, texts: list[list[TypeText]]) -> Model:
     """The model around an encoder; `texts` say what each type is, to a bi-encoder that reads them."""
-    model = _around(recipe, labels, encoder, tokenizer, texts)
-    if recipe.decode.lead == "dev" and recipe.model.kind != "tagger":
-        model.lead = torch.zeros(())
-    return model
-
-
-def _around(recipe: Recipe, labels: Labels, encoder: Encoder, tokenizer: Any, texts: list[list[TypeText]]) -> Model:
     settings, windows = recipe.model, {"overlap": recipe.train.overlap, "window": recipe.encoder.window}
     if settings.kind == "bi-encoder":
         return BiEncoder(

@@ -29,7 +29,7 @@ from goldgap.train.optimiser import make_optimiser
 from goldgap.train.plan import Plan
 from goldgap.train.recipe import Recipe
 from goldgap.train.resolve import resolved
-from goldgap.train.select import choose, fit, score
+from goldgap.train.select import choose, score
 from goldgap.train.split import facts_of, split
 from goldgap.train.step import Stepper, Taken
 
@@ -126,7 +126,7 @@ def _go_through(run: _Run, observe: Observer, stopped: Callable[[], bool]) -> No
             metrics = _measure(state, plan)
             with averaged(state, run.model):
                 if run.dev is not None:
-                    metrics |= fit(run.model, run.recipe, run.dev)
+                    run.model.fit_to(run.dev.documents)
                     metrics |= score(run.model, run.recipe, run.dev, stop_if_asked)
                 choose(state, metrics, run.model, run.recipe.select_on)
                 observe(Seen(plan.progress(state.step - 1), None, metrics, run.model, run.recipe))

@@ -236,8 +236,6 @@ class DecodeSettings(Settings):
     joint                  of a bi-encoder: the ends of a span must pass their own thresholds too
     rank_by                of a bi-encoder: what comes first where entities may not overlap, by the similarity with the
                            type or by how far it is above the threshold
-    lead                   by how much a type must be ahead of O, as the logarithm of their odds; below 0, more is
-                           found; dev: chosen at each evaluation on the clean dev set, 0 without one
     """
 
     how: str = AUTO
@@ -245,7 +243,6 @@ class DecodeSettings(Settings):
     rank_by: Literal["similarity", "margin"] = "similarity"
     min_prob: float = Field(0.0, ge=0, le=1)
     thresholds: dict[str, Share] = Field(default_factory=dict)
-    lead: float | Literal["dev"] = 0.0
 
 
 class Recipe(Settings):

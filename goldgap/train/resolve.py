@@ -21,8 +21,6 @@ def resolved(recipe: Recipe, parts: Split) -> Recipe:
     if decode.how == AUTO:
         nested = recipe.model.several or not (is_tagger or is_flat(parts.train))
         decode = decode.model_copy(update={"how": "none" if nested else "greedy"})
-    if decode.lead == "dev" and (parts.dev is None or parts.select_on != "clean dev"):
-        decode = decode.model_copy(update={"lead": 0.0})  # on labels with gaps, what is not annotated would be refused
     policy = recipe.policy
     told = _has_known_negatives(parts.train, recipe)
     if policy.name == "fraction" and policy.settings.get("share") == 0 and not told:

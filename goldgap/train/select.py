@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from goldgap.core.corpus import Corpus
 from goldgap.evaluate.scores import evaluate
-from goldgap.models.lead import best_lead
 from goldgap.models.model import Model
 from goldgap.models.predict import predict
 from goldgap.train.checkpoint import Metrics, RunState, Weights, contiguous, trained_weights
@@ -24,16 +23,6 @@ def score(model: Model, recipe: Recipe, corpus: Corpus, between: Callable[[], No
         between()
     micro = evaluate(corpus, Corpus(found), samples=0).strict.micro
     return {"precision": micro.precision, "recall": micro.recall, "f1": micro.f1}
-
-
-def fit(model: Model, recipe: Recipe, dev: Corpus) -> Metrics:
-    """Choose on the dev set what is not learned; what was chosen, for the record."""
-    model.fit_to(dev.documents)
-    if model.lead is None:
-        return {}
-    options = recipe.decode
-    model.lead.fill_(best_lead(model, dev.documents, options.how, joint=options.joint, rank_by=options.rank_by))
-    return {"lead": round(float(model.lead), 4)}
 
 
 def choose(state: RunState, metrics: Metrics, model: Model, select_on: str | None) -> None:

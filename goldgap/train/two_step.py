@@ -203,7 +203,7 @@ def _sure(model: Model, recipe: Recipe, corpus: Corpus, least: float) -> Iterato
     options, knowledge = recipe.decode, knowledge_of(recipe, model.labels, flat=is_flat(corpus))
     flat = knowledge.flat or recipe.model.kind == "tagger"
     thresholds, least = numbered(options.thresholds, model.labels), max(least, options.min_prob)
-    found = candidates(model, corpus, joint=options.joint, rank_by=options.rank_by, lead=options.lead)
+    found = candidates(model, corpus, joint=options.joint, rank_by=options.rank_by)
     for number, (document, items) in enumerate(found):
         open_ = list(still_open(document, items, knowledge))
         kinds = range(1, len(model.labels) + 1)

@@ -54,8 +54,6 @@ def _why(recipe: Recipe, name: str) -> str | None:
         why = "two_step.none = 0"
     elif name in ("decode.joint", "decode.rank_by") and kind != "bi-encoder":
         why = f"the method {recipe.method} is no bi-encoder"
-    elif name == "decode.lead" and kind == "tagger":
-        why = "a tagger has tags for words, and no score of O for spans"
     elif name == "decode.joint" and recipe.bi_encoder.thresholds == "dev":
         why = "bi_encoder.thresholds = dev chooses none for the ends of spans"
     elif name in ("model.head", "model.hidden", "model.features") and kind != "span":

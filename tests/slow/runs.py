@@ -48,7 +48,7 @@ SETTINGS: dict[str, object] = {
     "train.checkpoint_steps": EVERY,
 }
 OF_METHOD: dict[str, dict[str, object]] = {
-    "weighted": {"policy.ratio": 1.0, "train.average": 0.9, "decode.lead": "dev"},
+    "weighted": {"policy.ratio": 1.0, "train.average": 0.9},
     "binder": {"bi_encoder.size": 16, "bi_encoder.describe": "prototypes", "bi_encoder.thresholds": "dev"},
     "two-step": {"two_step.explore": 2, "two_step.share": 0.2, "two_step.none": 0.2},
     "bilstm-crf": {"encoder.size": 16, "encoder.hidden": 16, "encoder.bigrams": True, "two_step.explore": 1},
