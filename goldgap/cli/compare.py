@@ -15,7 +15,7 @@ import typer
 
 from goldgap.cli.options import CompleteFiles, EncoderName, Reading, TrainingFiles, shares, with_reading
 
-METHODS = "span,uniform,weighted,top-neg,nrces"
+METHODS = "span,default,uniform,weighted,top-neg,nrces"
 MOST_SEEDS = 1000
 HELPER = "GOLDGAP_HELPER"
 """Set in processes that were started to share the runs of another."""

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from goldgap import Corpus, Recognizer
 
-METHODS = ("span", "uniform")
+METHODS = ("span", "default")
 
 
 def demo(

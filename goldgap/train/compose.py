@@ -19,7 +19,7 @@ def recipe_for(method: str = DEFAULT, *layers: Mapping[str, Any], where: Path | 
     """The complete recipe of a method; the layers are further groups of settings, of which the later win."""
     if str(method) not in METHODS:
         raise ConfigError(unknown_name("method", str(method), METHODS), path=where)
-    values: dict[str, Any] = {**Recipe().model_dump(mode="json", exclude_none=True), "method": method}
+    values: dict[str, Any] = Recipe(method=method).model_dump(mode="json", exclude_none=True)
     for layer in (METHODS[method].settings, *layers):
         if layer.get("method", method) != method:
             raise ConfigError(f"method = {layer['method']!r} among the settings of {method}: name it as the method")

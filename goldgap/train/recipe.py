@@ -15,7 +15,6 @@ from goldgap.core.registry import Registry, unknown_name
 from goldgap.encode.names import ENCODERS, FLAT
 from goldgap.encode.packaged import jieba_list
 from goldgap.train.checks import cautions
-from goldgap.train.methods import DEFAULT
 from goldgap.train.unread import unread
 
 if TYPE_CHECKING:  # torch comes with these: a recipe can be read, checked and written without it
@@ -253,7 +252,7 @@ class Recipe(Settings):
     types       what the types are, for a bi-encoder to read
     """
 
-    method: str = DEFAULT
+    method: str
     seed: int = Field(0, ge=0, lt=1 << 32)
     select_on: SelectOn | None = None
     encoder: EncoderSettings = EncoderSettings()
