@@ -82,7 +82,7 @@ _FEW: dict[str, Any] = {"known_weight": 0.2}
 
 METHODS: dict[str, Method] = {
     "default": Method(
-        "binder behind a short training that draws a few: what that finds is added where it is sure, else left out",
+        "finds what seems to be missing by a short training, adds or leaves it out, and then trains binder on the rest",
         "two to three times the time of uniform",
         "the first thing to try",
         {

@@ -67,6 +67,7 @@ KINDS: dict[str, dict[str, Any]] = {
         "tagger": {"scheme": "bio", "angle": True},
         "two_step": {"explore": 1, "share": 0.3, "none": 0.3},
     },
+    "default": {"method": "default"},
 }
 
 
@@ -76,9 +77,10 @@ def test_odd_documents_train_predict_save_and_load(
     documents: list[Document], kind: dict[str, Any], tiny_encoder: Path, tmp_path: Path
 ) -> None:
     data = Corpus(documents)
-    options = settings(tiny_encoder, epochs=2, batch_size=2)
-    chosen: dict[str, Any] = {name: {**options.get(name, {}), **kind.get(name, {})} for name in {**options, **kind}}
-    model = Recognizer.train(data, data, recipe=recipe_for("uniform", chosen))
+    options, own = settings(tiny_encoder, epochs=2, batch_size=2), {**kind}
+    method = own.pop("method", "uniform")
+    chosen: dict[str, Any] = {name: {**options.get(name, {}), **own.get(name, {})} for name in {**options, **own}}
+    model = Recognizer.train(data, data, recipe=recipe_for(method, chosen))
     assert all(math.isfinite(entry["loss"]) for entry in model.metrics)
     found = list(model.predict(data))
     assert [document.text for document in found] == [document.text for document in data]
