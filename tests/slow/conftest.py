@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from goldgap import Corpus
-from tests.slow.runs import EVERY, STEPS, TAGGERS, Data, Whole, finish, hashes, keep_copies
+from tests.slow.runs import EVERY, STEPS, OTHERS, Data, Whole, finish, hashes, keep_copies
 from tests.slow.test_training import corpus
 from tests.tiny import save_tiny_encoder
 
@@ -28,10 +28,10 @@ def whole_bi_encoder(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     return run_whole(save_tiny_encoder(place / "encoder", mask=True), "binder", place)
 
 
-@pytest.fixture(scope="session", params=TAGGERS)
-def whole_tagger(request: pytest.FixtureRequest, tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+@pytest.fixture(scope="session", params=OTHERS)
+def whole_other(request: pytest.FixtureRequest, tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Whole:
     """Without copies of its checkpoints: two trainings have some of the same names."""
-    method, place = request.param, tmp_path_factory.mktemp("whole-tagger")
+    method, place = request.param, tmp_path_factory.mktemp("whole-other")
     own = {"bilstm-crf": Path("bilstm"), "flat": Path("flat")}
     data = replace(_data(own.get(method, tiny_encoder), method, place), tiny=tiny_encoder)
     began = time.perf_counter()

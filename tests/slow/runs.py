@@ -50,6 +50,7 @@ SETTINGS: dict[str, object] = {
 OF_METHOD: dict[str, dict[str, object]] = {
     "weighted": {"policy.ratio": 1.0, "train.average": 0.9},
     "binder": {"bi_encoder.size": 16, "bi_encoder.describe": "prototypes", "bi_encoder.thresholds": "dev"},
+    "default": {"bi_encoder.size": 16, "two_step.sure": 0.3},
     "two-step": {"two_step.explore": 2, "two_step.share": 0.2, "two_step.none": 0.2},
     "bilstm-crf": {"encoder.size": 16, "encoder.hidden": 16, "encoder.bigrams": True, "two_step.explore": 1},
     "flat": {"encoder.size": 16, "encoder.hidden": 16, "lexicon.size": 16, "tagger.angle": True},
@@ -57,7 +58,7 @@ OF_METHOD: dict[str, dict[str, object]] = {
     "lebert": {"lexicon.size": 16, "two_step.explore": 1},
 }
 """Those that draw at every step, that keep a state of their own, that train twice, and every host of a tagger."""
-TAGGERS = ("two-step", "bilstm-crf", "flat", "bert-word", "lebert")
+OTHERS = ("default", "two-step", "bilstm-crf", "flat", "bert-word", "lebert")
 
 Change = Callable[[], None]
 """What a process does to itself before the command begins. It is sent there, so it is a function of a module, or a

@@ -132,9 +132,9 @@ def test_a_bi_encoder_killed_at_random_instants_gives_the_same_bytes(whole_bi_en
     whole.resume(whole.unfinished(tmp_path / "first", EVERY))
 
 
-def test_a_tagger_killed_at_random_instants_gives_the_same_bytes(whole_tagger: Whole, tmp_path: Path) -> None:
+def test_every_other_kind_killed_at_random_instants_gives_the_same_bytes(whole_other: Whole, tmp_path: Path) -> None:
     """Some train twice, and what the first training found must be there for the second."""
-    whole, chance, kills = whole_tagger, random.Random(1), Counter[str]()
+    whole, chance, kills = whole_other, random.Random(1), Counter[str]()
     for attempt in range(6):
         kills += trial(whole, tmp_path / str(attempt), chance, 0.8 * whole.seconds)
         if kills["landed"] >= 3:
