@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from goldgap import Corpus
-from tests.slow.runs import EVERY, STEPS, OTHERS, Data, Whole, finish, hashes, keep_copies
+from tests.slow.runs import EVERY, OTHERS, STEPS, Data, Whole, finish, hashes, keep_copies
 from tests.slow.test_training import corpus
 from tests.tiny import save_tiny_encoder
 
