@@ -67,7 +67,7 @@ def test_a_comparison_writes_what_it_found_three_times(run: Run, files: Path, ti
             assert f"{100 * row['f1']:.2f}" in text
     lines = done.out.split("\n")
     tables = lines[lines.index("") :]
-    assert max(len(line) for line in tables if not line.startswith("recommended")) <= 80
+    assert max(len(line) for line in tables if not line.startswith("Use ")) <= 80
     unmasked = run(
         *arguments(tiny_encoder, "--methods", "span,uniform", "--drop", "0.9", "--seeds", "1", "--runs", "others")
     )
