@@ -118,7 +118,7 @@ def _tell_beginning(output: Path, *, resume: bool) -> None:
 
 
 def _recorder(corpus: Corpus, followed: Corpus | None, path: Path, *, resume: bool) -> Observer:
-    from goldgap.compare.record import Recorder
+    from goldgap.train.record import Recorder
 
     recorder = Recorder(corpus, followed, path)
     if resume:

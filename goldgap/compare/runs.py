@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import torch
 
 from goldgap.compare.identity import code_hash, key_of
-from goldgap.compare.record import Recorder
 from goldgap.core.config import load
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Entity
@@ -26,6 +25,7 @@ from goldgap.train.deciding import deciding_settings
 from goldgap.train.loop import Observer, Seen, Stopped
 from goldgap.train.place import held, remove_held
 from goldgap.train.recipe import Recipe
+from goldgap.train.record import Recorder
 from goldgap.train.resolve import resolved
 from goldgap.train.split import fingerprint, split
 
