@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from goldgap.compare.contender import Contender, variants
 from goldgap.compare.judge import SAMPLES, judge
-from goldgap.compare.runs import Data, Run, Runs
+from goldgap.compare.runs import Data, Run, Runs, Slot
 from goldgap.core.errors import ConfigError, GoldgapError, InputError
 from goldgap.core.notes import Notes
 from goldgap.corpus.inspect import without_spaces
@@ -88,17 +88,19 @@ def compare(
     ]
     found: dict[int, Run] = {}
     failed: dict[int, str] = {}
+    slots: dict[int, Slot] = {}
     waiting = deque(enumerate(jobs))
     busy = 0
     while waiting:
         number, job = waiting.popleft()
         given, recipe = job.condition.at(job.seed), job.one.recipe(job.seed)
         try:
-            with nullcontext() if store.kept(given, recipe) else store.held(given, recipe):
-                kept = store.kept(given, recipe) is not None
-                step = Step(number + 1, total, given.name, job.name, job.seed, kept)
+            if number not in slots:
+                slots[number] = store.slot(given, recipe)
+            with slots[number].opened() as run:
+                step = Step(number + 1, total, given.name, job.name, job.seed, run is not None)
                 with watch(step, recipe, given) as observe:
-                    found[number] = store.get(given, recipe, observe=observe, stopped=stopped)
+                    found[number] = run or slots[number].train(observe=observe, stopped=stopped)
         except InUseError:  # another process is at it: the others first, then it is there, or to be done here
             waiting.append((number, job))
             busy += 1
