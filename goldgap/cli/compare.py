@@ -70,8 +70,7 @@ def compare(
     Example: goldgap compare --train a.jsonl --dev b.conll --test c.conll -o out
     """
     from goldgap.cli.show import err, out, show_contest
-    from goldgap.compare.contest import cautions_on, refuse_empty
-    from goldgap.compare.contest import compare as contend
+    from goldgap.compare.contest import cautions_on, judged, refuse_empty, run_all
     from goldgap.compare.runs import Data, Runs
     from goldgap.core.errors import ConfigError
     from goldgap.core.files import hashes_of, keep_apart, printable
@@ -96,7 +95,8 @@ def compare(
         err.print(f"caution: {line}", soft_wrap=True)
     store = Runs(output / "runs" if runs is None else runs)
     with comparing(store, output, jobs=jobs) as stopped:
-        result = contend(contest, data, store, watch=watch_run, stopped=stopped)
+        ended = run_all(contest, data, store, watch=watch_run, stopped=stopped)
+    result = judged(contest, data, ended)
     write_reports(result, data, store, output)
     show_contest(result)
     out.print(f"\nreport written to {output / 'report.html'}", soft_wrap=True)
@@ -205,7 +205,7 @@ def comparing(store: Runs, *outputs: Path, jobs: int) -> Iterator[Callable[[], b
         except Stopped:
             out.print("stopped; the same command goes on from there")
             raise typer.Exit(128 + asked()) from None
-    if HELPER in os.environ:  # whoever asked for help writes the reports
+    if HELPER in os.environ:  # whoever asked for help judges the runs and writes the reports
         raise typer.Exit
 
 

@@ -42,8 +42,7 @@ def reproduce(
     """
     from goldgap.cli.compare import comparing, watch_run, write_reports
     from goldgap.cli.show import out, table
-    from goldgap.compare.reproduce import find_experiment
-    from goldgap.compare.reproduce import reproduce as run
+    from goldgap.compare.reproduce import find_experiment, judged_parts, run_parts
     from goldgap.compare.runs import Runs
     from goldgap.core.files import write_atomic
     from goldgap.report.experiment import experiment_markdown, experiment_rows
@@ -57,7 +56,7 @@ def reproduce(
     shared = [{} if chosen is None else {"encoder": {"name": chosen}}, parse_settings(settings or [])]
     folder, store = data_folder(data), Runs(experiments / "results" if runs is None else runs)
     with comparing(store, *([] if output is None else [output]), jobs=jobs) as stopped:
-        parts = run(
+        done = run_parts(
             experiment,
             folder,
             store,
@@ -67,6 +66,7 @@ def reproduce(
             watch=watch_run,
             stopped=stopped,
         )
+    parts = judged_parts(experiment, done)
     results = [result for _, result in parts]
     out.print(f"\n{experiment.paper} {experiment.table}: {experiment.title}", style="bold")
     for result in results:

@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 
 from goldgap import Corpus, Document, Entity
+from goldgap.cli.compare import HELPER
 from goldgap.cli.show import show_contest
+from goldgap.compare import contest as contest_module
 from goldgap.compare import runs
 from goldgap.compare.contender import contender, variants
 from goldgap.compare.contest import Contest, cautions_on, compare
@@ -446,6 +448,24 @@ def test_names_of_files_that_are_not_unicode_lose_no_run(
     assert sorted(values["files"]) == ["dev\\udce9.jsonl", "test\\udce9.jsonl", "train\\udce9.jsonl"]
     assert "test\\udce9.jsonl" in values["command"]
     assert "test\\udce9" in Path("out/report.html").read_text(encoding="utf-8")
+
+
+def test_a_helper_of_another_process_does_its_runs_and_judges_nothing(
+    run: Command, tmp_path: Path, trained: list[tuple[str, str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, given in (("train", data().train), ("dev", data().dev), ("test", data().test)):
+        (given or Corpus([])).write(tmp_path / f"{name}.jsonl")
+    files = (part for name in ("train", "dev", "test") for part in (f"--{name}", f"{name}.jsonl"))
+    call = ("compare", *files, "--methods", "span,uniform", "--seeds", "2", "-o", "out")
+    monkeypatch.setenv(HELPER, "1")
+    with monkeypatch.context() as patch:
+        patch.setattr(contest_module, "judge", None)
+        assert run(*call).status == 0
+    assert len(trained) == 4
+    assert [path.name for path in Path("out").iterdir()] == ["runs"]
+    monkeypatch.delenv(HELPER)
+    assert run(*call).out.count(": kept") == 4
+    assert Path("out/comparison.json").exists()
 
 
 def test_the_dev_score_is_that_of_the_weights_that_were_kept(
