@@ -156,13 +156,9 @@ def _telling(observers: list[Observer], *, strict: bool) -> Observer:
 def _page(model: Recognizer, corpus: Corpus, output: Path, read: list[Path]) -> str:
     """The report of a training."""
     from goldgap.core.files import hashes_of
-    from goldgap.corpus.inspect import inspect
-    from goldgap.distant.bare import bare_surfaces
+    from goldgap.distant.check import check
     from goldgap.report.html import training_page
 
-    checked = inspect(corpus)
-    bare = bare_surfaces(corpus)
-    checked.findings.extend([bare] if bare.count else [])
     return training_page(
         {
             "model": output.name,
@@ -173,7 +169,7 @@ def _page(model: Recognizer, corpus: Corpus, output: Path, read: list[Path]) -> 
             "best_step": model.best_step,
             "lost": model.notes.lines(),
             "cautions": model.recipe.cautions(),
-            "check": checked.to_json(),
+            "check": check(corpus).to_json(),
             "files": hashes_of([*read, output]),
         }
     )
