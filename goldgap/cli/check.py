@@ -28,18 +28,15 @@ def check(
     import json
 
     from goldgap.cli.show import out, show_check
-    from goldgap.corpus.inspect import inspect
     from goldgap.distant.annotate import annotate
     from goldgap.distant.audit import audit
-    from goldgap.distant.bare import bare_surfaces
+    from goldgap.distant.check import check as look_over
     from goldgap.distant.dictionary import Dictionary
     from goldgap.distant.rules import MatchRules
 
     terms = Dictionary.read(dictionary) if dictionary is not None else None
     documents = reading.read(corpus)
-    found = inspect(documents, [(str(path), reading.read(path)) for path in others or []])
-    bare = bare_surfaces(documents)
-    found.findings.extend([bare] if bare.count else [])
+    found = look_over(documents, [(str(path), reading.read(path)) for path in others or []])
     audited = audit(annotate(documents, terms, MatchRules()), terms) if terms is not None else None
     if as_json:
         values = {"corpus": found.to_json()} | ({} if audited is None else {"dictionary": audited.to_json()})

@@ -69,38 +69,60 @@ def compare(
 
     Example: goldgap compare --train a.jsonl --dev b.conll --test c.conll -o out
     """
-    from goldgap.cli.show import err, out, show_contest
-    from goldgap.compare.contest import cautions_on, refuse_empty
-    from goldgap.compare.contest import compare as contend
-    from goldgap.compare.runs import Data, Runs
+    from goldgap.cli.show import out, show_contest
+    from goldgap.compare.contest import judged, run_all
+    from goldgap.compare.runs import Runs
     from goldgap.core.errors import ConfigError
-    from goldgap.core.files import hashes_of, keep_apart, printable
+    from goldgap.core.files import keep_apart
 
     if name and "/" in name:
         raise ConfigError(f"--name {name}: runs are kept in files of this name, so it can have no /")
-    read = [*(files or []), *(complete or []), dev, test]
-    keep_apart(output, *read)
+    keep_apart(output, *(files or []), *(complete or []), dev, test)
     contest = _contest(methods, seeds, baseline, drop, grid or [], _shared(encoder, epochs, settings or []))
-    data = Data(
-        printable(name or test.stem),
-        reading.read_training(files or [], complete or []),
-        reading.read(dev),
-        reading.read(test),
-        hashes_of(read),
-    )
-    refuse_empty(data)
-    found = cautions_on(data, contest.drops)
-    if reading.strict:
-        found.refuse_changes()
-    for line in found.lines():
-        err.print(f"caution: {line}", soft_wrap=True)
+    data = _data(name or test.stem, files or [], complete or [], dev, test, reading)
+    _tell_cautions(data, contest, strict=reading.strict)
     store = Runs(output / "runs" if runs is None else runs)
     with comparing(store, output, jobs=jobs) as stopped:
-        result = contend(contest, data, store, watch=watch_run, stopped=stopped)
+        ended = run_all(contest, data, store, watch=watch_run, stopped=stopped)
+    result = judged(contest, data, ended)
     write_reports(result, data, store, output)
     show_contest(result)
     out.print(f"\nreport written to {output / 'report.html'}", soft_wrap=True)
-    if any(row["failed"] for table in result["conditions"] for row in table["contenders"]):
+    exit_if_failed([result])
+
+
+def _data(name: str, files: list[Path], complete: list[Path], dev: Path, test: Path, reading: Reading) -> Data:
+    """What the methods are trained, selected and compared on."""
+    from goldgap.compare.contest import refuse_empty
+    from goldgap.compare.runs import Data
+    from goldgap.core.files import hashes_of, printable
+
+    data = Data(
+        printable(name),
+        reading.read_training(files, complete),
+        reading.read(dev),
+        reading.read(test),
+        hashes_of([*files, *complete, dev, test]),
+    )
+    refuse_empty(data)
+    return data
+
+
+def _tell_cautions(data: Data, contest: Contest, *, strict: bool) -> None:
+    """What makes the scores say less than they seem to, refused if `strict`."""
+    from goldgap.cli.show import err
+    from goldgap.compare.contest import cautions_on
+
+    found = cautions_on(data, contest.drops)
+    if strict:
+        found.refuse_changes()
+    for line in found.lines():
+        err.print(f"caution: {line}", soft_wrap=True)
+
+
+def exit_if_failed(results: list[dict[str, Any]]) -> None:
+    """End with the status of a run that failed, if one did."""
+    if any(row["failed"] for one in results for part in one["conditions"] for row in part["contenders"]):
         raise typer.Exit(1)
 
 
@@ -205,7 +227,7 @@ def comparing(store: Runs, *outputs: Path, jobs: int) -> Iterator[Callable[[], b
         except Stopped:
             out.print("stopped; the same command goes on from there")
             raise typer.Exit(128 + asked()) from None
-    if HELPER in os.environ:  # whoever asked for help writes the reports
+    if HELPER in os.environ:  # whoever asked for help judges the runs and writes the reports
         raise typer.Exit
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from goldgap import Corpus, Recognizer
+    from goldgap import Corpus, Dictionary, Recognizer
+    from goldgap.core.findings import Check
+    from goldgap.evaluate.scores import Evaluation
+    from goldgap.models.suspects import Suspect
 
 METHODS = ("span", "default")
+SHOWN = 10
+"""Suspects, the first ones."""
 
 
 def demo(
@@ -23,14 +29,11 @@ def demo(
 
     Example: goldgap demo -o demo-output
     """
-    import json
-
     from goldgap import Corpus
-    from goldgap.cli.show import out, show_check, show_comparison, show_quality, show_suspects
+    from goldgap.cli.show import out, show_comparison
     from goldgap.core.files import make_folder, write_atomic
     from goldgap.demo import DEV, DICTIONARY, TEST, TRAIN
     from goldgap.distant.annotate import annotate
-    from goldgap.distant.audit import audit
     from goldgap.distant.dictionary import Dictionary
     from goldgap.distant.rules import MatchRules
     from goldgap.evaluate.scores import evaluate
@@ -42,6 +45,32 @@ def demo(
         handle.write(f"{TITLE}\nThe demo that writes this report has not come to its end.\n")
     gold, dev, test, terms = Corpus.read(TRAIN), Corpus.read(DEV), Corpus.read(TEST), Dictionary.read(DICTIONARY)
     out.print(f"1. Raw text and a term list: {len(gold):,} sentences, {len(terms):,} terms", style="bold")
+    labels, checked, quality = _labelled(gold, terms)
+    labels.write(output / "labels.jsonl")
+    scores = {"dictionary alone": evaluate(test, annotate(test, terms, MatchRules()).corpus)}
+    for number, method in enumerate(METHODS, 4):
+        out.print(f"\n{number}. Training on these labels with the method {method}", style="bold")
+        model = _trained(method, labels, dev, output / f"model-{method}", epochs)
+        scores[method] = evaluate(test, Corpus(model.predict(test)))
+    out.print(f"\n6. On {len(test):,} sentences that neither the dictionary nor a model has seen", style="bold")
+    show_comparison(scores)
+    out.print("\n7. Missing annotations that the last model found in the training text", style="bold")
+    found = model.suspects(labels)
+    _show_missing(found[:SHOWN], gold)
+    _write_found(found, checked, quality, scores, output)
+    with write_atomic(output / "report.md") as handle:
+        handle.write(demo_report(checked, quality, scores, found[:SHOWN]))
+    _tell_files(output)
+
+
+def _labelled(gold: Corpus, terms: Dictionary) -> tuple[Corpus, Check, Evaluation]:
+    """The dictionary's labels, the audit of the dictionary, and how good the labels are."""
+    from goldgap.cli.show import out, show_check, show_quality
+    from goldgap.distant.annotate import annotate
+    from goldgap.distant.audit import audit
+    from goldgap.distant.rules import MatchRules
+    from goldgap.evaluate.scores import evaluate
+
     labelled = annotate(gold, terms, MatchRules())
     checked = audit(labelled, terms)
     out.print("\n2. Labels from the dictionary, and what is suspicious about it", style="bold")
@@ -49,28 +78,38 @@ def demo(
     out.print("\n3. How good the labels are, against the gold", style="bold")
     quality = evaluate(gold, labelled.corpus)
     show_quality(quality)
-    labelled.corpus.write(output / "labels.jsonl")
-    scores = {"dictionary alone": evaluate(test, annotate(test, terms, MatchRules()).corpus)}
-    models = {}
-    for number, method in enumerate(METHODS, 4):
-        out.print(f"\n{number}. Training on these labels with the method {method}", style="bold")
-        models[method] = _trained(method, labelled.corpus, dev, output / f"model-{method}", epochs)
-        scores[method] = evaluate(test, Corpus(models[method].predict(test)))
-    out.print(f"\n6. On {len(test):,} sentences that neither the dictionary nor a model has seen", style="bold")
-    show_comparison(scores)
-    out.print("\n7. Missing annotations that the last model found in the training text", style="bold")
-    found = models[METHODS[-1]].suspects(labelled.corpus)
-    show_suspects(found[:10])
+    return labelled.corpus, checked, quality
+
+
+def _show_missing(found: Sequence[Suspect], gold: Corpus) -> None:
+    """Suspects, and how many of them are entities of the gold."""
+    from goldgap.cli.show import out, show_suspects
+
+    show_suspects(found)
     true = {(document.id, *entity.key) for document in gold for entity in document.entities}
-    hits = sum((p.document, p.start, p.end, s.label) in true for s in found[:10] for p in s.places[:1])
-    out.print(f"of these {len(found[:10])}, {hits} are entities of the gold")
+    hits = sum((p.document, p.start, p.end, s.label) in true for s in found for p in s.places[:1])
+    out.print(f"of these {len(found)}, {hits} are entities of the gold")
+
+
+def _write_found(
+    found: Sequence[Suspect], checked: Check, quality: Evaluation, scores: Mapping[str, Evaluation], output: Path
+) -> None:
+    """Suspects and scores as JSON."""
+    import json
+
+    from goldgap.core.files import write_atomic
+
     with write_atomic(output / "suspects.jsonl") as handle:
         handle.writelines(json.dumps(suspect.to_json(), ensure_ascii=False) + "\n" for suspect in found)
     with write_atomic(output / "quality.json") as handle:
         tested = {name: score.to_json() for name, score in scores.items()}
         json.dump({"labels": quality.to_json(), "dictionary": checked.to_json(), "test": tested}, handle, indent=1)
-    with write_atomic(output / "report.md") as handle:
-        handle.write(demo_report(checked, quality, scores, found[:10]))
+
+
+def _tell_files(output: Path) -> None:
+    """Where everything is."""
+    from goldgap.cli.show import out
+
     out.print()
     for what, name in (
         ("labels", "labels.jsonl"),

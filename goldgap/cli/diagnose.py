@@ -12,8 +12,8 @@ from goldgap.cli.options import Reading, predictions_of, shares, with_reading
 
 if TYPE_CHECKING:
     from goldgap import Corpus
-    from goldgap.compare.detection import Explored
     from goldgap.compare.runs import Run
+    from goldgap.diagnose.detection import Explored
     from goldgap.report.diagnosis import Diagnosis
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
@@ -56,7 +56,7 @@ def sparsity(corpus: Input, output: Picture = None, as_json: AsJson = False, *, 
 
     Example: goldgap diagnose sparsity train.conll -o sparsity.svg
     """
-    from goldgap.compare.diagnose import sparsity as look
+    from goldgap.diagnose.corpora import sparsity as look
 
     _apart(output, corpus)
     _tell(look(reading.read(corpus)), output, as_json)
@@ -78,7 +78,7 @@ def guarantee(
 
     Example: goldgap diagnose guarantee masked.jsonl --ratio 0.35 -o guarantee.svg
     """
-    from goldgap.compare.diagnose import promises
+    from goldgap.diagnose.corpora import promises
 
     _apart(output, corpus)
     _tell(promises(reading.read(corpus), ratio=ratio, max_width=width, epochs=epochs), output, as_json)
@@ -102,7 +102,7 @@ def missampling(
 
     Example: goldgap diagnose missampling train.conll --drop 0.5,0.7 -o m.svg
     """
-    from goldgap.compare.diagnose import missampling as look
+    from goldgap.diagnose.corpora import missampling as look
 
     _apart(output, corpus)
     found = look(reading.read(corpus), shares(drop, "--drop"), seeds=seeds, ratio=ratio, max_width=width, epochs=epochs)
@@ -115,7 +115,7 @@ def negatives(runs: Kept, output: Picture = None, as_json: AsJson = False) -> No
 
     Example: goldgap diagnose negatives out/runs/*masked-0.7*.json -o n.svg
     """
-    from goldgap.compare.diagnose import recorded_missampling
+    from goldgap.diagnose.runs import recorded_missampling
 
     _apart(output, *runs)
     _tell(recorded_missampling(_runs(runs)), output, as_json)
@@ -127,7 +127,7 @@ def epochs(runs: Kept, output: Picture = None, as_json: AsJson = False) -> None:
 
     Example: goldgap diagnose epochs out/runs/*masked-0.7*.json -o epochs.svg
     """
-    from goldgap.compare.diagnose import over_epochs
+    from goldgap.diagnose.runs import over_epochs
 
     _apart(output, *runs)
     _tell(over_epochs(_runs(runs)), output, as_json)
@@ -139,7 +139,7 @@ def selection(runs: Kept, output: Picture = None, as_json: AsJson = False) -> No
 
     Example: goldgap diagnose selection experiments/results/*distant-bench_span*
     """
-    from goldgap.compare.diagnose import selection as look
+    from goldgap.diagnose.runs import selection as look
 
     _apart(output, *runs)
     _tell(look(_runs(runs)), output, as_json)
@@ -155,8 +155,8 @@ def fit(
 
     Example: goldgap diagnose fit record.jsonl -o fit.svg
     """
-    from goldgap.compare.diagnose import fit as look
-    from goldgap.compare.record import read_record
+    from goldgap.diagnose.records import fit as look
+    from goldgap.train.record import read_record
 
     _apart(output, record)
     _tell(look(read_record(record)), output, as_json)
@@ -176,8 +176,8 @@ def traces(
 
     Example: goldgap diagnose traces spans.jsonl nrces.jsonl span.jsonl -o t.svg
     """
-    from goldgap.compare.diagnose import traces as look
-    from goldgap.compare.record import read_record
+    from goldgap.diagnose.records import traces as look
+    from goldgap.train.record import read_record
 
     _apart(output, spans, *records)
     names = [document.surface(entity) for document in reading.read(spans) for entity in document.entities]
@@ -202,7 +202,7 @@ def threshold(
 
     Example: goldgap diagnose threshold test.conll found.jsonl -o threshold.svg
     """
-    from goldgap.compare.diagnose import thresholds
+    from goldgap.diagnose.predictions import thresholds
 
     _apart(output, gold, predictions)
     truth = reading.read(gold)
@@ -227,7 +227,7 @@ def similarity(
     from collections import Counter
 
     from goldgap import Recognizer
-    from goldgap.compare.similarity import similarities, similarity_densities
+    from goldgap.diagnose.similarity import similarities, similarity_densities
 
     _apart(output, gold, model)
     truth, recognizer = reading.read(gold), Recognizer.load(model)
@@ -255,7 +255,7 @@ def doubts(
 
     Example: goldgap diagnose doubts masked.jsonl -o doubts.svg
     """
-    from goldgap.compare.detection import scores_of_outside
+    from goldgap.diagnose.detection import scores_of_outside
 
     _apart(output, masked)
     _tell(scores_of_outside(_explored(reading.read(masked), method, epochs, settings)), output, as_json)
@@ -279,15 +279,15 @@ def detection(
 
     Example: goldgap diagnose detection masked.jsonl -o detection.svg
     """
-    from goldgap.compare.detection import detection as detected
+    from goldgap.diagnose.detection import detection as detected
 
     _apart(output, masked)
     _tell(detected(_explored(reading.read(masked), method, epochs, settings)), output, as_json)
 
 
 def _explored(corpus: Corpus, method: str, epochs: int, settings: list[str] | None) -> dict[str, Explored]:
-    from goldgap.compare.detection import with_and_without_angle
     from goldgap.core.errors import ConfigError
+    from goldgap.diagnose.detection import with_and_without_angle
     from goldgap.train.compose import parse_settings, recipe_for
 
     recipe = recipe_for(method, parse_settings(settings or []))

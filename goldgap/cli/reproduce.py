@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from goldgap.cli.compare import Jobs
 from goldgap.cli.options import EncoderName
+
+if TYPE_CHECKING:
+    from goldgap.compare.reproduce import Experiment
+    from goldgap.compare.runs import Data, Runs
 
 DATA = "GOLDGAP_DATA"
 DataFolder = Annotated[
@@ -40,13 +44,9 @@ def reproduce(
 
     Example: goldgap reproduce 001-table-1 --data corpora
     """
-    from goldgap.cli.compare import comparing, watch_run, write_reports
-    from goldgap.cli.show import out, table
-    from goldgap.compare.reproduce import find_experiment
-    from goldgap.compare.reproduce import reproduce as run
+    from goldgap.cli.compare import comparing, exit_if_failed, watch_run
+    from goldgap.compare.reproduce import find_experiment, judged_parts, run_parts
     from goldgap.compare.runs import Runs
-    from goldgap.core.files import write_atomic
-    from goldgap.report.experiment import experiment_markdown, experiment_rows
     from goldgap.train.compose import parse_settings
 
     if name is None:
@@ -57,7 +57,7 @@ def reproduce(
     shared = [{} if chosen is None else {"encoder": {"name": chosen}}, parse_settings(settings or [])]
     folder, store = data_folder(data), Runs(experiments / "results" if runs is None else runs)
     with comparing(store, *([] if output is None else [output]), jobs=jobs) as stopped:
-        parts = run(
+        done = run_parts(
             experiment,
             folder,
             store,
@@ -67,7 +67,19 @@ def reproduce(
             watch=watch_run,
             stopped=stopped,
         )
+    parts = judged_parts(experiment, done)
     results = [result for _, result in parts]
+    _show(experiment, results)
+    if output is not None:
+        _write(experiment, parts, store, output)
+    exit_if_failed(results)
+
+
+def _show(experiment: Experiment, results: list[dict[str, Any]]) -> None:
+    """Our numbers beside the paper's, and what the paper claims."""
+    from goldgap.cli.show import out, table
+    from goldgap.report.experiment import experiment_rows
+
     out.print(f"\n{experiment.paper} {experiment.table}: {experiment.title}", style="bold")
     for result in results:
         for condition in result["conditions"]:  # a table each: together they are wider than a terminal
@@ -77,14 +89,19 @@ def reproduce(
         columns, rows = experiment_rows(results, experiment.score, mean=True)
         out.print(table(["", columns[-1]], [[row[0], row[-1]] for row in rows]))
     out.print(f"claim: {experiment.claim}")
-    if output is not None:
-        names = _folders([(given.name, result) for given, result in parts])
-        for (given, result), name in zip(parts, names, strict=True):
-            write_reports(result, given, store, output / name)
-        with write_atomic(output / "table.md") as handle:
-            handle.write(experiment_markdown(experiment.model_dump(), results))
-    if any(row["failed"] for one in results for part in one["conditions"] for row in part["contenders"]):
-        raise typer.Exit(1)
+
+
+def _write(experiment: Experiment, parts: list[tuple[Data, dict[str, Any]]], store: Runs, output: Path) -> None:
+    """The table, and the reports of each part in a folder of their own."""
+    from goldgap.cli.compare import write_reports
+    from goldgap.core.files import write_atomic
+    from goldgap.report.experiment import experiment_markdown
+
+    names = _folders([(given.name, result) for given, result in parts])
+    for (given, result), name in zip(parts, names, strict=True):
+        write_reports(result, given, store, output / name)
+    with write_atomic(output / "table.md") as handle:
+        handle.write(experiment_markdown(experiment.model_dump(), [result for _, result in parts]))
 
 
 def _folders(parts: list[tuple[str, dict[str, Any]]]) -> list[str]:

@@ -120,35 +120,33 @@ def show_comparison(scores: Mapping[str, Evaluation]) -> None:
 
 
 def show_contest(values: Mapping[str, Any]) -> None:
-    """A table for each condition, and what it recommends."""
-    from goldgap.report.comparison import verdict_of
+    """A table for each condition, and what it recommends, in the words of the report."""
+    from goldgap.report.comparison import heading_of, recommendation_of
 
+    baseline = values["baseline"]
+    columns = ("", "precision", "recall", "F1", "95 % interval", "to baseline")
     for condition in values["conditions"]:
-        drop = condition["drop"]
-        title = condition["name"] if drop is None else f"{condition['name']} ({drop:.0%} of the annotations masked)"
-        rows = []
-        for row in condition["contenders"]:
-            verdict = verdict_of(row, condition, values["baseline"])
-            if "f1" not in row:
-                rows.append((row["name"], verdict, "", "", "", ""))
-                continue
-            if against := row.get("against"):
-                verdict = f"{100 * against['difference']:+.2f} {verdict}"
-            low, high = row["interval"]
-            numbers = (percent(row[name]) for name in ("precision", "recall", "f1"))
-            rows.append((row["name"], *numbers, f"{percent(low)} to {percent(high)}", verdict))
+        rows = [_contender(row, condition, baseline) for row in condition["contenders"]]
         out.print()
-        out.print(table(("", "precision", "recall", "F1", "95 % interval", "to baseline"), rows, title=title))
+        out.print(table(columns, rows, title=heading_of(condition)))
         for row in condition["contenders"]:
             for failure in row["failed"]:
                 out.print(f"{row['name']}, seed {failure['seed']}, failed: {failure['why']}", soft_wrap=True)
-        chosen = condition["recommended"]
-        if chosen is not None:
-            out.print(
-                f"recommended: {chosen['name']} (best on dev; best of all in {chosen['best_share']:.0%} of "
-                f"{values['samples']:,} resamples of the test set)",
-                soft_wrap=True,
-            )
+        out.print(recommendation_of(condition, baseline, values["samples"]), soft_wrap=True)
+
+
+def _contender(row: Mapping[str, Any], condition: Mapping[str, Any], baseline: str) -> tuple[str, ...]:
+    """A row of the table of a contest."""
+    from goldgap.report.comparison import verdict_of
+
+    verdict = verdict_of(row, condition, baseline)
+    if "f1" not in row:
+        return (row["name"], verdict, "", "", "", "")
+    if against := row.get("against"):
+        verdict = f"{100 * against['difference']:+.2f} {verdict}"
+    low, high = row["interval"]
+    numbers = (percent(row[name]) for name in ("precision", "recall", "f1"))
+    return (row["name"], *numbers, f"{percent(low)} to {percent(high)}", verdict)
 
 
 def show_evaluation(evaluation: Evaluation) -> None:

@@ -13,6 +13,7 @@ from goldgap.train.methods import DEFAULT
 if TYPE_CHECKING:
     from goldgap import Corpus, Recognizer
     from goldgap.train.loop import Observer, Seen
+    from goldgap.train.recipe import Recipe
 
 
 @with_reading
@@ -57,11 +58,7 @@ def train(
 
     Example: goldgap train --train labels.jsonl --dev dev.conll -o model
     """
-    from goldgap.cli.show import out
     from goldgap.core.errors import ConfigError
-    from goldgap.core.files import write_atomic
-    from goldgap.train.place import claim
-    from goldgap.train.signals import asked_to_stop
 
     read = [*(files or []), *(complete or []), *([] if dev is None else [dev])]
     own = Path(encoder) if encoder is not None else None
@@ -75,6 +72,28 @@ def train(
     judge = reading.read(dev) if dev is not None else None
     followed = reading.read(follow) if follow is not None else None
     _tell_beginning(output, resume=resume)
+    model = _trained(resolved, corpus, judge, output, record, followed, resume=resume, strict=reading.strict)
+    if html is not None:
+        _write_page(model, corpus, output, read, html)
+    _tell_end(model, output)
+
+
+def _trained(
+    recipe: Recipe,
+    corpus: Corpus,
+    dev: Corpus | None,
+    output: Path,
+    record: Path | None,
+    followed: Corpus | None,
+    *,
+    resume: bool,
+    strict: bool,
+) -> Recognizer:
+    """The model, trained and saved; a run that is stopped says how to go on."""
+    from goldgap.cli.show import out
+    from goldgap.train.place import claim
+    from goldgap.train.signals import asked_to_stop
+
     with claim(output, resume=resume) as work, asked_to_stop() as asked:
         from goldgap import Recognizer
         from goldgap.cli.watch import watching
@@ -82,20 +101,16 @@ def train(
 
         recorders = [] if record is None else [_recorder(corpus, followed, record, resume=resume)]
         try:
-            with watching(resolved, corpus, judge) as show:
-                observe = _telling([*recorders, show], strict=reading.strict)
+            with watching(recipe, corpus, dev) as show:
+                observe = _telling([*recorders, show], strict=strict)
                 model = Recognizer.train(
-                    corpus, judge, recipe=resolved, work=work, observe=observe, stopped=lambda: asked() > 0
+                    corpus, dev, recipe=recipe, work=work, observe=observe, stopped=lambda: asked() > 0
                 )
         except Stopped as stop:
             out.print(f"{stop}; the same command with --resume goes on from there: {work}", soft_wrap=True)
             raise typer.Exit(128 + asked()) from None
         model.save(output)
-    if html is not None:
-        with write_atomic(html) as handle:
-            handle.write(_page(model, corpus, output, read))
-        out.print(f"report written to {html}", soft_wrap=True)
-    _tell_end(model, output)
+    return model
 
 
 def _check_written(files: list[Path | None], read: list[Path | None]) -> None:
@@ -118,7 +133,7 @@ def _tell_beginning(output: Path, *, resume: bool) -> None:
 
 
 def _recorder(corpus: Corpus, followed: Corpus | None, path: Path, *, resume: bool) -> Observer:
-    from goldgap.compare.record import Recorder
+    from goldgap.train.record import Recorder
 
     recorder = Recorder(corpus, followed, path)
     if resume:
@@ -153,17 +168,14 @@ def _telling(observers: list[Observer], *, strict: bool) -> Observer:
     return observe
 
 
-def _page(model: Recognizer, corpus: Corpus, output: Path, read: list[Path]) -> str:
+def _write_page(model: Recognizer, corpus: Corpus, output: Path, read: list[Path], html: Path) -> None:
     """The report of a training."""
-    from goldgap.core.files import hashes_of
-    from goldgap.corpus.inspect import inspect
-    from goldgap.distant.bare import bare_surfaces
+    from goldgap.cli.show import out
+    from goldgap.core.files import hashes_of, write_atomic
+    from goldgap.distant.check import check
     from goldgap.report.html import training_page
 
-    checked = inspect(corpus)
-    bare = bare_surfaces(corpus)
-    checked.findings.extend([bare] if bare.count else [])
-    return training_page(
+    page = training_page(
         {
             "model": output.name,
             "recipe": model.recipe.model_dump(mode="json"),
@@ -173,10 +185,13 @@ def _page(model: Recognizer, corpus: Corpus, output: Path, read: list[Path]) -> 
             "best_step": model.best_step,
             "lost": model.notes.lines(),
             "cautions": model.recipe.cautions(),
-            "check": checked.to_json(),
+            "check": check(corpus).to_json(),
             "files": hashes_of([*read, output]),
         }
     )
+    with write_atomic(html) as handle:
+        handle.write(page)
+    out.print(f"report written to {html}", soft_wrap=True)
 
 
 def _options(encoder: str | None, epochs: int | None, seed: int | None, device: str | None) -> dict[str, Any]:
@@ -197,7 +212,7 @@ def _recipe(
     pairs: list[str],
     *,
     has_dev: bool,
-) -> Any:
+) -> Recipe:
     """The recipe of the call: the method's, then the file's, then the options', then --set."""
     from goldgap.core.config import toml_values
     from goldgap.core.errors import ConfigError

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from goldgap.compare.contender import Contender, variants
 from goldgap.compare.judge import SAMPLES, judge
-from goldgap.compare.runs import Data, Run, Runs
+from goldgap.compare.runs import Data, Run, Runs, Slot
 from goldgap.core.errors import ConfigError, GoldgapError, InputError
 from goldgap.core.notes import Notes
 from goldgap.corpus.inspect import without_spaces
@@ -67,6 +67,15 @@ class Step(NamedTuple):
 Watch = Callable[[Step, Recipe, Data], AbstractContextManager[Observer]]
 
 
+class Ended(NamedTuple):
+    """The runs of a contest by the number of their job, and why others failed."""
+
+    conditions: Sequence[_Condition]
+    jobs: Sequence[_Job]
+    found: dict[int, Run]
+    failed: dict[int, str]
+
+
 def compare(
     contest: Contest,
     data: Data,
@@ -76,31 +85,29 @@ def compare(
     stopped: Callable[[], bool] = lambda: False,
 ) -> dict[str, Any]:
     """The whole comparison as plain values; runs that are kept in `store` are not done again."""
-    tried = {one.name: variants(one, contest.grid) for one in contest.contenders}
-    conditions = [_Condition(data, drop) for drop in contest.drops] or [_Condition(data, None)]
-    total = len(conditions) * len(contest.seeds) * sum(map(len, tried.values()))
-    jobs = [
-        _Job(condition, seed, name, settings, one)
-        for condition in conditions
-        for seed in contest.seeds
-        for name, choices in tried.items()
-        for settings, one in choices
-    ]
+    return judged(contest, data, run_all(contest, data, store, watch=watch, stopped=stopped))
+
+
+def run_all(contest: Contest, data: Data, store: Runs, *, watch: Watch, stopped: Callable[[], bool]) -> Ended:
+    """Every run of a contest: those that are kept in `store`, and the others trained, but for those that failed."""
+    conditions, jobs = _jobs(contest, data)
     found: dict[int, Run] = {}
     failed: dict[int, str] = {}
-    waiting = deque(enumerate(jobs))
+    slots: dict[int, Slot] = {}
+    waiting = deque(range(len(jobs)))
     busy = 0
     while waiting:
-        number, job = waiting.popleft()
+        number = waiting.popleft()
+        job = jobs[number]
         given, recipe = job.condition.at(job.seed), job.one.recipe(job.seed)
         try:
-            with nullcontext() if store.kept(given, recipe) else store.held(given, recipe):
-                kept = store.kept(given, recipe) is not None
-                step = Step(number + 1, total, given.name, job.name, job.seed, kept)
+            slot = slots.get(number) or slots.setdefault(number, store.slot(given, recipe))
+            with slot.opened() as run:
+                step = Step(number + 1, len(jobs), given.name, job.name, job.seed, run is not None)
                 with watch(step, recipe, given) as observe:
-                    found[number] = store.get(given, recipe, observe=observe, stopped=stopped)
+                    found[number] = run or slot.train(observe=observe, stopped=stopped)
         except InUseError:  # another process is at it: the others first, then it is there, or to be done here
-            waiting.append((number, job))
+            waiting.append(number)
             busy += 1
             if busy >= len(waiting):
                 _pause(stopped)
@@ -109,10 +116,13 @@ def compare(
         except Stopped:
             raise
         except Exception as error:  # the others go on
-            named = f"{type(error).__name__}: {error}".removesuffix(": ")
-            failed[number] = str(error) if isinstance(error, GoldgapError) else named
+            failed[number] = _why(error)
         busy = 0
-    tables = [_table(contest, condition, *_of(condition, jobs, found, failed)) for condition in conditions]
+    return Ended(conditions, jobs, found, failed)
+
+
+def judged(contest: Contest, data: Data, ended: Ended) -> dict[str, Any]:
+    """What the runs of a contest say, as plain values."""
     return {
         "baseline": contest.baseline,
         "seeds": list(contest.seeds),
@@ -120,7 +130,7 @@ def compare(
         "files": data.files,
         "types": list(data.test.labels),
         "samples": SAMPLES,
-        "conditions": tables,
+        "conditions": [_table(contest, condition, ended) for condition in ended.conditions],
         "cautions": cautions_on(data, contest.drops).lines(),
     }
 
@@ -135,19 +145,38 @@ class _Job(NamedTuple):
     one: Contender
 
 
+def _jobs(contest: Contest, data: Data) -> tuple[list[_Condition], list[_Job]]:
+    """The conditions, and all runs in the order in which they are done."""
+    tried = {one.name: variants(one, contest.grid) for one in contest.contenders}
+    conditions = [_Condition(data, drop) for drop in contest.drops] or [_Condition(data, None)]
+    jobs = [
+        _Job(condition, seed, name, settings, one)
+        for condition in conditions
+        for seed in contest.seeds
+        for name, choices in tried.items()
+        for settings, one in choices
+    ]
+    return conditions, jobs
+
+
+def _why(error: Exception) -> str:
+    """What a run failed of."""
+    return str(error) if isinstance(error, GoldgapError) else f"{type(error).__name__}: {error}".removesuffix(": ")
+
+
 def _of(
-    condition: _Condition, jobs: Sequence[_Job], found: Mapping[int, Run], failed: Mapping[int, str]
+    condition: _Condition, ended: Ended
 ) -> tuple[dict[tuple[str, str], list[Run]], dict[str, list[dict[str, Any]]]]:
     """The runs of a condition by contender and settings, in order of the seeds, and what failed by contender."""
     done: dict[tuple[str, str], list[Run]] = {}
-    lost: dict[str, list[dict[str, Any]]] = {job.name: [] for job in jobs}
-    for number, job in enumerate(jobs):
+    lost: dict[str, list[dict[str, Any]]] = {job.name: [] for job in ended.jobs}
+    for number, job in enumerate(ended.jobs):
         if job.condition is not condition:
             continue
-        if number in found:
-            done.setdefault((job.name, job.settings), []).append(found[number])
+        if number in ended.found:
+            done.setdefault((job.name, job.settings), []).append(ended.found[number])
         else:
-            lost[job.name].append({"seed": job.seed, "settings": job.settings, "why": failed[number]})
+            lost[job.name].append({"seed": job.seed, "settings": job.settings, "why": ended.failed[number]})
     return done, lost
 
 
@@ -210,13 +239,9 @@ class _Condition:
         return self._made[seed]
 
 
-def _table(
-    contest: Contest,
-    condition: _Condition,
-    done: Mapping[tuple[str, str], list[Run]],
-    failed: Mapping[str, list[dict[str, Any]]],
-) -> dict[str, Any]:
+def _table(contest: Contest, condition: _Condition, ended: Ended) -> dict[str, Any]:
     """One table of the comparison."""
+    done, failed = _of(condition, ended)
     return {
         "drop": condition.drop,
         "name": condition.at(contest.seeds[0]).name,

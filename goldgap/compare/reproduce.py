@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
 from goldgap.compare.contender import contender
-from goldgap.compare.contest import Contest, Watch, compare
+from goldgap.compare.contest import Contest, Ended, Watch, judged, run_all
 from goldgap.compare.datasets import WhoseLabels, read_dataset
 from goldgap.compare.runs import Data, Runs
 from goldgap.core.config import Settings, read_toml
@@ -98,7 +98,16 @@ def find_experiment(name: str, folder: Path) -> Experiment:
     return experiment
 
 
-def reproduce(
+class PartRuns(NamedTuple):
+    """The runs of one part of a table."""
+
+    part: Part
+    data: Data
+    contest: Contest
+    ended: Ended
+
+
+def run_parts(
     experiment: Experiment,
     folder: Path,
     store: Runs,
@@ -108,40 +117,56 @@ def reproduce(
     seeds: int | None = None,
     watch: Watch,
     stopped: Callable[[], bool],
-) -> list[tuple[Data, dict[str, Any]]]:
-    """The data and the comparison of each part; rows carry the paper's name and number.
+) -> list[PartRuns]:
+    """Every run of a table, part by part.
 
     folder   of the data
     shared   settings above those of the file, the outermost last
     full     the paper's corpora and settings instead of bench scale
     """
-    told = []
+    done = []
     for part in experiment.parts:
-        corpus = part.full if full else part.corpus
-        if not corpus:
+        if not (part.full if full else part.corpus):
             continue
-        bench = not full and not part.whole
-        data = read_dataset(
-            corpus,
-            folder,
-            labels=part.labels,
-            phrases=part.phrases,
-            bench=bench,
-            first=0 if full else part.first,
-            distant_dev=part.distant_dev,
-        )
-        own = [] if full else [parse_settings(experiment.settings), parse_settings(part.settings)]
-        texts = [(row.name, (row.full or row.contender) if full else row.contender) for row in experiment.rows]
-        contest = Contest(
-            [contender(text, *own, *shared, name=name) for name, text in texts],
-            list(range(seeds or part.seeds or experiment.seeds)),
-            experiment.baseline,
-            part.drop,
-        )
-        result = compare(contest, data, store, watch=watch, stopped=stopped)
+        data = _data(part, folder, full=full)
+        contest = _contest(experiment, part, shared, full=full, seeds=seeds)
+        done.append(PartRuns(part, data, contest, run_all(contest, data, store, watch=watch, stopped=stopped)))
+    return done
+
+
+def judged_parts(experiment: Experiment, done: Sequence[PartRuns]) -> list[tuple[Data, dict[str, Any]]]:
+    """The data and the comparison of each part; rows carry the paper's name and number."""
+    told = []
+    for part, data, contest, ended in done:
+        result = judged(contest, data, ended)
         for condition in result["conditions"]:
             condition["place"] = part.place(condition["drop"])
             for row, told_as in zip(condition["contenders"], experiment.rows, strict=True):
                 row["paper"] = told_as.paper.get(condition["place"])
         told.append((data, result))
     return told
+
+
+def _data(part: Part, folder: Path, *, full: bool) -> Data:
+    return read_dataset(
+        part.full if full else part.corpus,
+        folder,
+        labels=part.labels,
+        phrases=part.phrases,
+        bench=not full and not part.whole,
+        first=0 if full else part.first,
+        distant_dev=part.distant_dev,
+    )
+
+
+def _contest(
+    experiment: Experiment, part: Part, shared: list[dict[str, Any]], *, full: bool, seeds: int | None
+) -> Contest:
+    own = [] if full else [parse_settings(experiment.settings), parse_settings(part.settings)]
+    texts = [(row.name, (row.full or row.contender) if full else row.contender) for row in experiment.rows]
+    return Contest(
+        [contender(text, *own, *shared, name=name) for name, text in texts],
+        list(range(seeds or part.seeds or experiment.seeds)),
+        experiment.baseline,
+        part.drop,
+    )

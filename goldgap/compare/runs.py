@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import torch
 
 from goldgap.compare.identity import code_hash, key_of
-from goldgap.compare.record import Recorder
 from goldgap.core.config import load
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Entity
@@ -26,6 +25,7 @@ from goldgap.train.deciding import deciding_settings
 from goldgap.train.loop import Observer, Seen, Stopped
 from goldgap.train.place import held, remove_held
 from goldgap.train.recipe import Recipe
+from goldgap.train.record import Recorder
 from goldgap.train.resolve import resolved
 from goldgap.train.split import fingerprint, split
 
@@ -59,9 +59,13 @@ class Data:
         """Those of the documents, and of the files and folders that the recipe names."""
         return self.hashes | {name: digest(path) for name, path in recipe.files().items()}
 
-    def key(self, recipe: Recipe) -> str:
-        """What decides a run of this recipe on these documents, as a short hash."""
-        return key_of(self.hashes_for(recipe), resolved(recipe, split(recipe, self.train, self.dev, Notes())))
+    def key(self, recipe: Recipe, hashes: Mapping[str, str] | None = None) -> str:
+        """What decides a run of this recipe on these documents, as a short hash.
+
+        hashes   those for the recipe, where they are known already
+        """
+        whole = resolved(recipe, split(recipe, self.train, self.dev, Notes()))
+        return key_of(self.hashes_for(recipe) if hashes is None else hashes, whole)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -158,47 +162,63 @@ class Runs(NamedTuple):
     def unfinished(self) -> Path:
         return self.folder / "unfinished"
 
-    def path(self, data: Data, recipe: Recipe) -> Path:
-        """Where the run is kept, under whatever name for its data, or will be."""
-        key = data.key(recipe)
-        return self.find(key) or self.folder / f"{data.name}_{recipe.method}_{recipe.seed}_{key}.json"
+    def slot(self, data: Data, recipe: Recipe) -> Slot:
+        """The place of a run, to be asked for once: what decides the run is read and hashed for it."""
+        hashes = data.hashes_for(recipe)
+        key = data.key(recipe, hashes)
+        path = self.find(key) or self.folder / f"{data.name}_{recipe.method}_{recipe.seed}_{key}.json"
+        return Slot(self, data, recipe, hashes, key, path)
 
     def find(self, key: str) -> Path | None:
         return next(self.folder.glob(f"*_{key}.json"), None)
 
-    def kept(self, data: Data, recipe: Recipe) -> Run | None:
+
+class Slot(NamedTuple):
+    """The place of one run in a folder of runs.
+
+    hashes   of the documents, and of what the recipe names
+    path     where the run is kept, under whatever name for its data, or will be
+    """
+
+    runs: Runs
+    data: Data
+    recipe: Recipe
+    hashes: dict[str, str]
+    key: str
+    path: Path
+
+    @property
+    def work(self) -> Path:
+        """The folder of its checkpoints."""
+        return self.runs.unfinished / self.path.stem
+
+    def kept(self) -> Run | None:
         """The run that is kept, with the scores on further documents where they are asked for."""
-        path = self.path(data, recipe)
-        run = Run.read(path) if path.exists() else None
-        return run if run is not None and (run.history or not data.others) else None
+        path = self.path if self.path.exists() else self.runs.find(self.key)  # under another name meanwhile
+        run = Run.read(path) if path is not None else None
+        return run if run is not None and (run.history or not self.data.others) else None
 
     @contextmanager
-    def held(self, data: Data, recipe: Recipe) -> Iterator[None]:
-        """No other process trains this run meanwhile; raises `InUseError` where one does."""
-        self.unfinished.mkdir(parents=True, exist_ok=True)
-        remove_stale(self.unfinished)
-        with held(self._work(data, recipe)):
-            yield
+    def opened(self) -> Iterator[Run | None]:
+        """The run that is kept; else None, and no other process trains it meanwhile.
 
-    def _work(self, data: Data, recipe: Recipe) -> Path:
-        return self.unfinished / self.path(data, recipe).stem
+        Raises `InUseError` where one does.
+        """
+        run = self.kept()
+        if run is not None:
+            yield run
+            return
+        self.runs.unfinished.mkdir(parents=True, exist_ok=True)
+        remove_stale(self.runs.unfinished)
+        with held(self.work):
+            yield self.kept()  # by a process that ended just now
 
-    def get(
-        self,
-        data: Data,
-        recipe: Recipe,
-        *,
-        observe: Observer = lambda _: None,
-        stopped: Callable[[], bool] = lambda: False,
-    ) -> Run:
-        """The run that is kept, or a new one."""
-        if (run := self.kept(data, recipe)) is not None:
-            return run
-        work = self._work(data, recipe)
-        work.mkdir(parents=True, exist_ok=True)
-        run = _train(data, recipe, work, observe, stopped)
-        run.write(self.path(data, recipe))
-        remove_held(work, work.name)
+    def train(self, *, observe: Observer = lambda _: None, stopped: Callable[[], bool] = lambda: False) -> Run:
+        """A new run, which is kept; one that was stopped goes on."""
+        self.work.mkdir(parents=True, exist_ok=True)
+        run = _train(self, observe, stopped)
+        run.write(self.path)
+        remove_held(self.work, self.work.name)
         return run
 
 
@@ -217,7 +237,8 @@ class _Clock:
             handle.write(f"{self():.3f}")
 
 
-def _train(data: Data, recipe: Recipe, work: Path, observe: Observer, stopped: Callable[[], bool]) -> Run:
+def _train(slot: Slot, observe: Observer, stopped: Callable[[], bool]) -> Run:
+    data, recipe, work = slot.data, slot.recipe, slot.work
     clock = _Clock(work / "seconds")
     recorder = Recorder(path=work / "history.jsonl", others={"test": data.test, **data.others} if data.others else None)
     recorder.go_on()
@@ -238,13 +259,13 @@ def _train(data: Data, recipe: Recipe, work: Path, observe: Observer, stopped: C
     predicted = Corpus(model.predict(data.test))
     strict = evaluate(data.test, predicted).strict
     return Run(
-        key=data.key(recipe),
+        key=slot.key,
         name=data.name,
         method=recipe.method,
         seed=recipe.seed,
         select_on=str(model.recipe.select_on),
         files=data.files,
-        data=data.hashes_for(recipe),
+        data=slot.hashes,
         sizes=data.sizes,
         recipe=model.recipe.model_dump(mode="json"),
         code=code_hash(recipe),

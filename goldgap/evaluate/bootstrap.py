@@ -92,7 +92,7 @@ class Resampled(NamedTuple):
         """
         import numpy as np
 
-        mean = self.drawn.mean(1)
+        mean: NDArray[np.float64] = self.drawn.mean(1)
         number = len(self.seeds)
         between = float(self.f1.var(ddof=1)) / number if number > 1 else 0.0
         if not between:

@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from goldgap import Corpus, Recognizer
-from goldgap.compare.record import entity_probabilities
 from goldgap.core.errors import ConfigError
 from goldgap.encode.device import device_named
 from goldgap.train.compose import recipe_for
 from goldgap.train.loop import Stopped
+from goldgap.train.record import entity_probabilities
 from tests.device import Elsewhere, another_device
 from tests.slow.test_training import corpus, settings
 from tests.tiny import lexicon_in

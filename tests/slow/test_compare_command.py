@@ -67,7 +67,7 @@ def test_a_comparison_writes_what_it_found_three_times(run: Run, files: Path, ti
             assert f"{100 * row['f1']:.2f}" in text
     lines = done.out.split("\n")
     tables = lines[lines.index("") :]
-    assert max(len(line) for line in tables if not line.startswith("recommended")) <= 80
+    assert max(len(line) for line in tables if not line.startswith("Use ")) <= 80
     unmasked = run(
         *arguments(tiny_encoder, "--methods", "span,uniform", "--drop", "0.9", "--seeds", "1", "--runs", "others")
     )
@@ -97,9 +97,9 @@ def test_a_comparison_that_was_killed_goes_on_and_repeats_nothing(
     trained: list[str] = []
     train = runs._train
 
-    def count(data: runs.Data, recipe: Any, *rest: Any) -> runs.Run:
-        trained.append(f"{recipe.method} {recipe.seed}")
-        return train(data, recipe, *rest)
+    def count(slot: runs.Slot, *rest: Any) -> runs.Run:
+        trained.append(f"{slot.recipe.method} {slot.recipe.seed}")
+        return train(slot, *rest)
 
     monkeypatch.setattr(runs, "_train", count)
     assert run(*call).status == 0
@@ -123,10 +123,10 @@ def test_a_method_that_fails_is_told_and_the_others_go_on(
 ) -> None:
     train = runs._train
 
-    def fail(data: runs.Data, recipe: Any, *rest: Any) -> runs.Run:
-        if recipe.method == "weighted":
+    def fail(slot: runs.Slot, *rest: Any) -> runs.Run:
+        if slot.recipe.method == "weighted":
             raise RuntimeError("out of memory")
-        return train(data, recipe, *rest)
+        return train(slot, *rest)
 
     monkeypatch.setattr(runs, "_train", fail)
     done = run(*arguments(tiny_encoder, "--methods", "span,weighted,uniform", "--seeds", "1"))
@@ -187,9 +187,9 @@ def test_two_comparisons_share_the_runs_of_a_folder(
     trained = []
     whole = runs._train
 
-    def note(data: runs.Data, recipe: Any, *rest: Any) -> runs.Run:
-        trained.append((recipe.method, recipe.seed))
-        return whole(data, recipe, *rest)
+    def note(slot: runs.Slot, *rest: Any) -> runs.Run:
+        trained.append((slot.recipe.method, slot.recipe.seed))
+        return whole(slot, *rest)
 
     monkeypatch.setattr(runs, "_train", note)
     monkeypatch.setattr(contest, "PAUSE", 0.05)

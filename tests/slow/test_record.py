@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from goldgap import Corpus, Document, Entity, Recognizer
-from goldgap.compare.record import Recorder, entity_probabilities, read_record, whole_truth
 from goldgap.core.errors import CorpusError
 from goldgap.distant.mask import mask
 from goldgap.encode.batch import Batch
@@ -17,6 +16,7 @@ from goldgap.train.build import build
 from goldgap.train.compose import recipe_for
 from goldgap.train.loop import Stopped
 from goldgap.train.recipe import Recipe
+from goldgap.train.record import Recorder, entity_probabilities, read_record, whole_truth
 from tests.slow.test_training import corpus, settings, settings_of
 
 pytestmark = pytest.mark.slow

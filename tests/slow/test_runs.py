@@ -45,30 +45,37 @@ def kept(tmp_path: Path) -> Runs:
     return Runs(tmp_path / "results")
 
 
+def get(store: Runs, given: Data, one: Recipe, **options: Any) -> Run:
+    """The run that is kept, or a new one."""
+    slot = store.slot(given, one)
+    with slot.opened() as run:
+        return run or slot.train(**options)
+
+
 def test_a_run_that_is_kept_is_not_done_again(kept: Runs, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = kept.get(data(), recipe(tiny_encoder))
+    first = get(kept, data(), recipe(tiny_encoder))
     monkeypatch.setattr(runs, "_train", None)
-    again = kept.get(data(), recipe(tiny_encoder))
+    again = get(kept, data(), recipe(tiny_encoder))
     assert again.scores == first.scores
     assert again.metrics == first.metrics
     assert [path.name for path in kept.folder.iterdir() if path.is_file()] == [f"eight_uniform_0_{first.key}.json"]
     with pytest.raises(TypeError):
-        kept.get(data(), recipe(tiny_encoder, seed=1))
+        get(kept, data(), recipe(tiny_encoder, seed=1))
 
 
 def test_a_run_is_found_whatever_its_data_is_called(
     kept: Runs, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = kept.get(data(), recipe(tiny_encoder))
+    first = get(kept, data(), recipe(tiny_encoder))
     monkeypatch.setattr(runs, "_train", None)
     other = Data("another name", corpus(False), corpus(), corpus(), {})
-    assert kept.get(other, recipe(tiny_encoder)).key == first.key
+    assert get(kept, other, recipe(tiny_encoder)).key == first.key
 
 
 def test_the_predictions_that_are_kept_have_the_scores_that_are_kept(kept: Runs, tiny_encoder: Path) -> None:
     given = data()
-    kept.get(given, recipe(tiny_encoder))
-    run = kept.get(given, recipe(tiny_encoder))  # as it was read back
+    get(kept, given, recipe(tiny_encoder))
+    run = get(kept, given, recipe(tiny_encoder))  # as it was read back
     predicted = run.predicted(given.test)
     assert predicted.entity_count > 0
     assert evaluate(given.test, predicted).strict.to_json() == run.scores
@@ -78,7 +85,7 @@ def test_the_predictions_that_are_kept_have_the_scores_that_are_kept(kept: Runs,
 
 
 def test_a_run_that_was_stopped_goes_on(kept: Runs, tiny_encoder: Path) -> None:
-    whole = Runs(kept.folder / "whole").get(data(), recipe(tiny_encoder))
+    whole = get(Runs(kept.folder / "whole"), data(), recipe(tiny_encoder))
     seen: list[int] = []
 
     def observe(now: Seen) -> None:
@@ -91,10 +98,10 @@ def test_a_run_that_was_stopped_goes_on(kept: Runs, tiny_encoder: Path) -> None:
 
     started = time.perf_counter()
     with pytest.raises(Stopped):
-        kept.get(data(), recipe(tiny_encoder), observe=slowly, stopped=lambda: len(seen) > 3)
+        get(kept, data(), recipe(tiny_encoder), observe=slowly, stopped=lambda: len(seen) > 3)
     spent = 0.9 * (time.perf_counter() - started)
-    assert not kept.path(data(), recipe(tiny_encoder)).exists()
-    run = kept.get(data(), recipe(tiny_encoder), observe=observe)
+    assert not kept.slot(data(), recipe(tiny_encoder)).path.exists()
+    run = get(kept, data(), recipe(tiny_encoder), observe=observe)
     assert (run.scores, run.metrics, run.predictions) == (whole.scores, whole.metrics, whole.predictions)
     assert seen == [0, 1, 2, 3, 4, 5]
     assert run.seconds >= round(spent, 1)  # those before it was stopped among them
@@ -102,7 +109,7 @@ def test_a_run_that_was_stopped_goes_on(kept: Runs, tiny_encoder: Path) -> None:
 
 
 def test_the_key_follows_from_what_is_kept(kept: Runs, tiny_encoder: Path) -> None:
-    run = kept.get(data(), recipe(tiny_encoder))
+    run = get(kept, data(), recipe(tiny_encoder))
     whole = load(Recipe, run.recipe)
     assert run.data.keys() == {"train", "dev", "test", "encoder.name"}
     assert run.key == key_of(run.data, whole)
@@ -193,40 +200,40 @@ def test_every_file_of_the_rooms_that_decide_is_accounted_for() -> None:
     by_choice = sum((*BY_MODEL.values(), *ENCODERS.values(), *LEXICON.values(), TWO_STEP), ())
     # Chosen otherwise; what it finds is hashed; looks on.
     aside = {"encode/transformer.py", "models/suspects.py", "encode/packaged.py", "unknown/ask.py"}
-    # Of recipes, which are in the key as a whole; of folders and signals; behind the training.
+    # Of recipes, which are in the key as a whole; of folders and signals; behind or beside the training.
     aside |= {
         f"train/{name}.py" for name in ("checks", "compose", "deciding", "methods", "recipe", "resolve", "unread")
     }
-    aside |= {"train/place.py", "train/signals.py", "train/left_out.py"}
+    aside |= {"train/place.py", "train/signals.py", "train/left_out.py", "train/record.py"}
     assert names == ({*ALWAYS, *by_choice, *variants, *aside} & names)
     assert all((ROOT / name).is_file() for name in (*ALWAYS, *by_choice))
 
 
 def test_further_documents_are_scored_at_every_evaluation_and_decide_nothing(kept: Runs, tiny_encoder: Path) -> None:
-    plain = kept.get(data(), recipe(tiny_encoder))
+    plain = get(kept, data(), recipe(tiny_encoder))
     assert plain.history == []
     more = replace(data(), others={"far": corpus()})
-    watched = kept.get(more, recipe(tiny_encoder))
+    watched = get(kept, more, recipe(tiny_encoder))
     assert (watched.key, watched.scores, watched.metrics) == (plain.key, plain.scores, plain.metrics)
     assert [entry["f1"] for entry in watched.history] == [entry["f1"] for entry in plain.metrics]
     assert all(entry["others"].keys() == {"test", "far"} for entry in watched.history)
     best = max(watched.history, key=lambda entry: entry["f1"])
     assert best["others"]["test"]["f1"] == pytest.approx(watched.scores["f1"])
-    assert kept.get(more, recipe(tiny_encoder)).history == watched.history
+    assert get(kept, more, recipe(tiny_encoder)).history == watched.history
     assert watched.threads == torch.get_num_threads()
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"key": "a"}', '{"other": 1}'])
 def test_a_damaged_run_is_named(kept: Runs, damage: str, tiny_encoder: Path) -> None:
     kept.folder.mkdir()
-    path = kept.path(data(), recipe(tiny_encoder))
+    path = kept.slot(data(), recipe(tiny_encoder)).path
     path.write_text(damage, encoding="utf-8")
     with pytest.raises(IntegrityError, match=path.name):
-        kept.get(data(), recipe(tiny_encoder))
+        get(kept, data(), recipe(tiny_encoder))
 
 
 def test_a_run_is_written_a_line_for_each_key(kept: Runs, tiny_encoder: Path) -> None:
-    run = kept.get(data(), recipe(tiny_encoder))
-    lines = kept.path(data(), recipe(tiny_encoder)).read_text(encoding="utf-8").splitlines()
+    run = get(kept, data(), recipe(tiny_encoder))
+    lines = kept.slot(data(), recipe(tiny_encoder)).path.read_text(encoding="utf-8").splitlines()
     assert len(lines) == len(Run.__slots__) + 2
     assert run.name == "eight"

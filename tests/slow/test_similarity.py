@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from goldgap import Recognizer
-from goldgap.compare.similarity import similarities, similarity_densities
 from goldgap.core.errors import InputError
+from goldgap.diagnose.similarity import similarities, similarity_densities
 from tests.slow.test_training import corpus, settings, settings_of
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,11 @@ import pytest
 import torch
 
 from goldgap import Corpus, Document, Entity, Recognizer, Rejected
-from goldgap.compare.detection import (
+from goldgap.core.errors import ConfigError, InputError
+from goldgap.core.labels import Labels
+from goldgap.core.notes import Notes
+from goldgap.decode import Candidate
+from goldgap.diagnose.detection import (
     SHARES,
     Value,
     detection,
@@ -20,10 +24,6 @@ from goldgap.compare.detection import (
     scores_of_outside,
     with_and_without_angle,
 )
-from goldgap.core.errors import ConfigError, InputError
-from goldgap.core.labels import Labels
-from goldgap.core.notes import Notes
-from goldgap.decode import Candidate
 from goldgap.distant.mask import mask
 from goldgap.evaluate.scores import evaluate
 from goldgap.models.model import Model

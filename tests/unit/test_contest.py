@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import random
 import statistics
+import time
+from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,17 +16,20 @@ from typing import Any
 import pytest
 
 from goldgap import Corpus, Document, Entity
+from goldgap.cli.compare import HELPER
 from goldgap.cli.show import show_contest
+from goldgap.compare import contest as contest_module
 from goldgap.compare import runs
 from goldgap.compare.contender import contender, variants
 from goldgap.compare.contest import Contest, cautions_on, compare
 from goldgap.compare.identity import code_hash
-from goldgap.compare.runs import Data, Found, Run, Runs
+from goldgap.compare.runs import Data, Found, Run, Runs, Slot
 from goldgap.core.errors import ConfigError, RunError
 from goldgap.evaluate.bootstrap import holm
 from goldgap.evaluate.scores import evaluate
 from goldgap.report.experiment import experiment_rows
 from goldgap.train.loop import Stopped
+from goldgap.train.place import held
 from goldgap.train.recipe import Recipe
 from tests.command import Run as Command
 
@@ -54,9 +60,10 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, int]]:
 def pretend(monkeypatch: pytest.MonkeyPatch, quality: Trainer) -> list[tuple[str, str, int]]:
     done: list[tuple[str, str, int]] = []
 
-    def train(given: Data, recipe: Recipe, work: Path, observe: Any, stopped: Callable[[], bool]) -> Run:
+    def train(slot: Slot, observe: Any, stopped: Callable[[], bool]) -> Run:
         if stopped():
             raise Stopped("asked")
+        given, recipe = slot.data, slot.recipe
         found = quality(given, recipe)
         done.append((given.name, recipe.method, recipe.seed))
         chance = random.Random(f"{recipe.method}/{recipe.seed}")
@@ -65,13 +72,13 @@ def pretend(monkeypatch: pytest.MonkeyPatch, quality: Trainer) -> list[tuple[str
             for document in given.test
         ]
         run = Run(
-            key=given.key(recipe),
+            key=slot.key,
             name=given.name,
             method=recipe.method,
             seed=recipe.seed,
             select_on="clean dev",
             files=given.files,
-            data=given.hashes,
+            data=slot.hashes,
             sizes=given.sizes,
             recipe=recipe.model_dump(mode="json"),
             code=code_hash(recipe),
@@ -105,6 +112,58 @@ def test_every_method_is_trained_with_every_seed_once(tmp_path: Path, trained: l
     assert compare(contest("span", "uniform"), data(), store) == first
     compare(contest("span", "uniform", "top-neg"), data(), store)
     assert trained[6:] == [("made-up", "top-neg", seed) for seed in range(3)]
+
+
+def test_what_decides_a_run_is_asked_once_a_run(
+    tmp_path: Path, trained: list[tuple[str, str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def note(name: str, place: object) -> None:
+        real = getattr(place, name)
+
+        def call(*arguments: Any) -> Any:
+            asked.append(name)
+            return real(*arguments)
+
+        monkeypatch.setattr(place, name, call)
+
+    for name, place in (("key_of", runs), ("split", runs), ("read", Run), ("hashes_for", Data)):
+        note(name, place)
+    compare(contest("span", "uniform", seeds=2), data(), Runs(tmp_path))
+    assert Counter(asked) == {"key_of": 4, "split": 4, "hashes_for": 4}
+    asked.clear()
+    compare(contest("span", "uniform", seeds=2), data(), Runs(tmp_path))
+    assert Counter(asked) == {"key_of": 4, "split": 4, "hashes_for": 4, "read": 4}
+    assert len(trained) == 4
+
+
+def test_a_run_that_another_process_is_at_is_waited_for_and_asked_for_once(
+    tmp_path: Path, trained: list[tuple[str, str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Runs(tmp_path)
+    here, there = (store.slot(replace(data(), name=name), contender("uniform").recipe(0)) for name in ("made-up", "x"))
+    asked: list[Recipe] = []
+    key = Data.key
+
+    def note(given: Data, recipe: Recipe, *rest: Any) -> str:
+        asked.append(recipe)
+        return key(given, recipe, *rest)
+
+    monkeypatch.setattr(Data, "key", note)
+    here.work.mkdir(parents=True)
+    with ExitStack() as busy:
+        busy.enter_context(held(here.work))
+
+        def sleep(_: float) -> None:
+            there.train()
+            busy.close()
+
+        monkeypatch.setattr(time, "sleep", sleep)
+        result = compare(contest("span", "uniform", seeds=1), data(), store)
+    assert trained == [("made-up", "span", 0), ("x", "uniform", 0)]
+    assert rows(result)["uniform"]["runs"][0]["key"] == here.key
+    assert [one.method for one in asked] == ["span", "uniform"]
 
 
 def test_means_and_verdicts(tmp_path: Path, trained: list[tuple[str, str, int]]) -> None:
@@ -389,6 +448,24 @@ def test_names_of_files_that_are_not_unicode_lose_no_run(
     assert sorted(values["files"]) == ["dev\\udce9.jsonl", "test\\udce9.jsonl", "train\\udce9.jsonl"]
     assert "test\\udce9.jsonl" in values["command"]
     assert "test\\udce9" in Path("out/report.html").read_text(encoding="utf-8")
+
+
+def test_a_helper_of_another_process_does_its_runs_and_judges_nothing(
+    run: Command, tmp_path: Path, trained: list[tuple[str, str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, given in (("train", data().train), ("dev", data().dev), ("test", data().test)):
+        (given or Corpus([])).write(tmp_path / f"{name}.jsonl")
+    files = (part for name in ("train", "dev", "test") for part in (f"--{name}", f"{name}.jsonl"))
+    call = ("compare", *files, "--methods", "span,uniform", "--seeds", "2", "-o", "out")
+    monkeypatch.setenv(HELPER, "1")
+    with monkeypatch.context() as patch:
+        patch.setattr(contest_module, "judge", None)
+        assert run(*call).status == 0
+    assert len(trained) == 4
+    assert [path.name for path in Path("out").iterdir()] == ["runs"]
+    monkeypatch.delenv(HELPER)
+    assert run(*call).out.count(": kept") == 4
+    assert Path("out/comparison.json").exists()
 
 
 def test_the_dev_score_is_that_of_the_weights_that_were_kept(

@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from goldgap import Corpus, Document, Entity
-from goldgap.compare import diagnose, sampling
 from goldgap.compare.runs import Run
-from goldgap.compare.sampling import sample_epochs
 from goldgap.core.errors import InputError
+from goldgap.diagnose import corpora, predictions, records, runs, sampling
+from goldgap.diagnose.sampling import sample_epochs
+from goldgap.diagnose.sparsity import expected_missampling, guarantee, sentences_of
 from goldgap.distant.mask import mask
-from goldgap.evaluate.sparsity import expected_missampling, guarantee, sentences_of
 from goldgap.report.diagnosis import Diagnosis
 from goldgap.unknown.uniform import Uniform
 
@@ -62,7 +62,7 @@ def test_other_seeds_draw_otherwise() -> None:
 
 
 def test_sparsity_counts_sentences_with_more_entities_than_the_root() -> None:
-    found = diagnose.sparsity(corpus())
+    found = corpora.sparsity(corpus())
     dense = sum(len(d.entities) > len(d.text.split()) ** 0.5 for d in corpus())
     assert dense > 0
     assert found.finding.startswith(f"{dense} of 40 sentences")
@@ -71,14 +71,14 @@ def test_sparsity_counts_sentences_with_more_entities_than_the_root() -> None:
 
 
 def test_sampled_guarantees_are_near_the_expected_ones() -> None:
-    found = diagnose.promises(mask(corpus(), 0.6), ratio=0.35, max_width=0, epochs=1500)
+    found = corpora.promises(mask(corpus(), 0.6), ratio=0.35, max_width=0, epochs=1500)
     for row in found.rows:
         assert float(row[2].split()[0]) == pytest.approx(float(row[3].split()[0]), abs=3)
     assert drawn(found)
 
 
 def test_missampling_rises_with_the_share_that_is_masked() -> None:
-    found = diagnose.missampling(corpus(), [0.2, 0.5, 0.9], seeds=4, ratio=0.35, max_width=10, epochs=60)
+    found = corpora.missampling(corpus(), [0.2, 0.5, 0.9], seeds=4, ratio=0.35, max_width=10, epochs=60)
     rates = [float(row[1].split()[0]) for row in found.rows]
     assert rates == sorted(rates)
     assert [float(row[4]) for row in found.rows] == pytest.approx([1.0] * 3, abs=0.12)
@@ -107,7 +107,7 @@ RUNS = [
 
 
 def test_recorded_missampling_is_that_of_the_last_half() -> None:
-    found = diagnose.recorded_missampling(RUNS)
+    found = runs.recorded_missampling(RUNS)
     assert list(found.rows) == [
         ("uniform", "2", "2.000 %", "2.000 %", "-"),
         ("weighted", "1", "4.000 %", "0.500 %", "7.5"),
@@ -117,7 +117,7 @@ def test_recorded_missampling_is_that_of_the_last_half() -> None:
 
 
 def test_f1_over_epochs_is_the_mean_of_the_seeds() -> None:
-    found = diagnose.over_epochs(RUNS)
+    found = runs.over_epochs(RUNS)
     assert found.rows[0] == ("uniform", "2", "60.00", "3", "50.00")
     assert [value for _, value in found.series[0].points] == pytest.approx([30, 50, 60, 50])
     assert found.series[0].band[2] == pytest.approx((50, 70))
@@ -127,7 +127,7 @@ def test_f1_over_epochs_is_the_mean_of_the_seeds() -> None:
 
 def test_runs_on_different_data_are_not_mixed() -> None:
     with pytest.raises(InputError, match="different data: data, other"):
-        diagnose.over_epochs([*RUNS, run("uniform", 2, [0.1], [0], name="other")])
+        runs.over_epochs([*RUNS, run("uniform", 2, [0.1], [0], name="other")])
 
 
 def test_the_epoch_that_each_set_would_choose_is_scored_on_the_test_set() -> None:
@@ -139,13 +139,13 @@ def test_the_epoch_that_each_set_would_choose_is_scored_on_the_test_set() -> Non
 
     one = replace(run("span", 0, [0.1], [0]), history=history([0.1, 0.9, 0.5], [0.2, 0.1, 0.9], [0.3, 0.6, 0.4]))
     two = replace(run("span", 1, [0.1], [0]), history=history([0.9, 0.2, 0.5], [0.9, 0.1, 0.2], [0.5, 0.7, 0.2]))
-    found = diagnose.selection([one, two, run("uniform", 0, [0.1], [0])])
+    found = runs.selection([one, two, run("uniform", 0, [0.1], [0])])
     assert found.columns == ("method", "runs", "dev", "far", "last epoch", "best on test")
     assert found.rows == [("span", "2", "55.00", "45.00", "30.00", "65.00")]
     assert "lose 10.00 F1" in found.finding
     assert drawn(found)
     with pytest.raises(InputError, match="distant_dev"):
-        diagnose.selection([run("span", 0, [0.1], [0])])
+        runs.selection([run("span", 0, [0.1], [0])])
 
 
 def entries() -> list[dict[str, Any]]:
@@ -163,14 +163,14 @@ def entries() -> list[dict[str, Any]]:
 
 
 def test_fit_has_training_and_dev_scores() -> None:
-    found = diagnose.fit(entries())
+    found = records.fit(entries())
     assert found.rows[1] == ("2", "90.00", "20.00", "50.00", "40.00")
     assert "Best on dev at epoch 2" in found.finding
     assert drawn(found)
 
 
 def test_traces_have_every_span_under_every_run() -> None:
-    found = diagnose.traces(["Oslo", "new Oslo"], {"nrces": entries(), "span": entries()})
+    found = records.traces(["Oslo", "new Oslo"], {"nrces": entries(), "span": entries()})
     assert [row[:2] for row in found.rows] == [
         ("Oslo", "nrces"), ("new Oslo", "nrces"), ("Oslo", "span"), ("new Oslo", "span")
     ]  # fmt: skip
@@ -184,7 +184,7 @@ def test_of_many_traces_those_are_drawn_that_end_farthest_apart() -> None:
     one = [{"epoch": epoch, "followed": [0.1 * n for n in range(9)]} for epoch in (1, 2)]
     two = [{"epoch": epoch, "followed": [0.1 * n for n in range(8)] + [0.0]} for epoch in (1, 2)]
     two[1]["followed"][3] = 1.0
-    found = diagnose.traces([f"s{n}" for n in range(9)], {"a": one, "b": two})
+    found = records.traces([f"s{n}" for n in range(9)], {"a": one, "b": two})
     assert len(found.rows) == 18
     assert len(found.series) <= 8
     assert {"s3 (a)", "s3 (b)", "s8 (a)", "s8 (b)"} <= {series.name for series in found.series}
@@ -197,7 +197,7 @@ def test_thresholds_leave_out_what_is_less_likely() -> None:
     predicted = Corpus(
         [Document(text, (Entity(0, 3, "PER", 0.9), Entity(8, 11, "PER", 0.6), Entity(15, 19, "PER", 0.4)), id="1")]
     )
-    found = diagnose.thresholds(gold, predicted, steps=10)
+    found = predictions.thresholds(gold, predicted, steps=10)
     assert found.rows[0] == ("0.00", "66.67", "100.00", "80.00")
     assert found.rows[5] == ("0.50", "100.00", "100.00", "100.00")
     assert found.rows[7] == ("0.70", "100.00", "50.00", "66.67")
@@ -208,13 +208,13 @@ def test_thresholds_leave_out_what_is_less_likely() -> None:
 @pytest.mark.parametrize(
     "look",
     [
-        lambda: diagnose.sparsity(Corpus([Document("")])),
-        lambda: diagnose.promises(corpus(), ratio=0.35, max_width=0, epochs=1),
-        lambda: diagnose.missampling(Corpus([Document("a b")]), [0.5], seeds=1, ratio=0.35, max_width=0, epochs=1),
-        lambda: diagnose.over_epochs([]),
-        lambda: diagnose.fit([{"epoch": 1, "f1": 0.5}]),
-        lambda: diagnose.traces(["a"], {"one": [{"epoch": 1}]}),
-        lambda: diagnose.thresholds(corpus(), corpus().map(lambda d: d.replace(entities=()))),
+        lambda: corpora.sparsity(Corpus([Document("")])),
+        lambda: corpora.promises(corpus(), ratio=0.35, max_width=0, epochs=1),
+        lambda: corpora.missampling(Corpus([Document("a b")]), [0.5], seeds=1, ratio=0.35, max_width=0, epochs=1),
+        lambda: runs.over_epochs([]),
+        lambda: records.fit([{"epoch": 1, "f1": 0.5}]),
+        lambda: records.traces(["a"], {"one": [{"epoch": 1}]}),
+        lambda: predictions.thresholds(corpus(), corpus().map(lambda d: d.replace(entities=()))),
     ],
 )
 def test_without_what_is_needed_nothing_is_diagnosed(look: Any) -> None:
@@ -225,16 +225,16 @@ def test_without_what_is_needed_nothing_is_diagnosed(look: Any) -> None:
 def test_a_record_that_lacks_something_is_refused() -> None:
     without = [{**entries()[0]}, {name: value for name, value in entries()[1].items() if name != "train"}]
     with pytest.raises(InputError, match="training and dev scores in each entry"):
-        diagnose.fit(without)
+        records.fit(without)
     with pytest.raises(InputError, match="a record that followed 3 spans in nrces"):
-        diagnose.traces(["Oslo", "new Oslo", "old Oslo"], {"nrces": entries()})
+        records.traces(["Oslo", "new Oslo", "old Oslo"], {"nrces": entries()})
 
 
 def test_runs_of_one_method_with_different_settings_are_not_averaged() -> None:
     two = [replace(RUNS[seed], recipe={"seed": seed, "train": {"epochs": 1 + seed}}) for seed in (0, 1)]
     with pytest.raises(InputError, match="runs of uniform with different settings"):
-        diagnose.over_epochs(two)
+        runs.over_epochs(two)
     one, other = ({"seed": run.seed, "train": {"epochs": 1}} for run in RUNS[:2])
     written_out = {**other, "two_step": {"explore": 0}}  # as a later version does
     same = [replace(RUNS[0], recipe=one), replace(RUNS[1], recipe=written_out)]
-    assert diagnose.over_epochs(same).rows
+    assert runs.over_epochs(same).rows

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from goldgap import Corpus, Document, Entity
+from goldgap.cli.compare import HELPER
 from goldgap.cli.reproduce import _folders
-from goldgap.compare import datasets
+from goldgap.compare import contest, datasets
 from goldgap.compare.contender import contender
 from goldgap.compare.datasets import Dataset, File, dataset, read_dataset, registry
-from goldgap.compare.reproduce import Experiment, find_experiment, reproduce
+from goldgap.compare.reproduce import Experiment, find_experiment, judged_parts, run_parts
 from goldgap.compare.runs import Runs
 from goldgap.core.errors import ConfigError, InputError, IntegrityError
 from goldgap.core.files import sha256
@@ -175,7 +176,7 @@ def experiment(**changes: Any) -> Experiment:
 
 
 def run_it(one: Experiment, known: Path, store: Path, **options: Any) -> list[dict[str, Any]]:
-    parts = reproduce(
+    done = run_parts(
         one,
         known,
         Runs(store),
@@ -184,7 +185,7 @@ def run_it(one: Experiment, known: Path, store: Path, **options: Any) -> list[di
         stopped=lambda: False,
         **options,
     )
-    return [result for _, result in parts]
+    return [result for _, result in judged_parts(one, done)]
 
 
 def test_our_numbers_stand_beside_the_papers(known: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,6 +306,11 @@ rows = [{ name = "all", contender = "span" }, { name = "few", contender = "unifo
 """
     (folder / "mine.toml").write_text(text, encoding="utf-8")
     call = ("reproduce", "mine", "--experiments", folder, "--data", known, "-o", "mine")
+    with monkeypatch.context() as helper:
+        helper.setenv(HELPER, "1")
+        helper.setattr(contest, "judge", None)
+        assert run(*call).status == 0
+        assert list(Path("mine").iterdir()) == []
     assert run(*call).status == 0
     assert Path("mine/table.md").read_text(encoding="utf-8").startswith("# 000 Table 9: made up")
     written = {path.name for path in Path("mine/ours-bench").iterdir()}

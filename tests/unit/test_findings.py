@@ -8,6 +8,7 @@ from goldgap.corpus.inspect import inspect, place
 from goldgap.distant.annotate import annotate
 from goldgap.distant.audit import audit
 from goldgap.distant.bare import bare_surfaces
+from goldgap.distant.check import check as look_over
 from goldgap.distant.dictionary import Entry
 from goldgap.distant.rules import MatchRules
 
@@ -83,6 +84,13 @@ def test_surface_annotated_in_one_place_and_bare_in_another() -> None:
     corpus = corpus_of(*BASE, ("Ann and Ann and ann", ()), ("Ann Lee", (Entity(0, 7, "PER"),)))
     assert bare_surfaces(corpus).examples == ("Ann: annotated 1, bare 2",)
     assert bare_surfaces(corpus_of(("no entity", ()))).count == 0
+
+
+def test_bare_surfaces_are_the_last_finding_of_a_check() -> None:
+    splits = [("dev", corpus_of(*BASE))]
+    corpus = corpus_of(*BASE, ("Ann and Ann", ()))
+    assert look_over(corpus, splits).findings == [*inspect(corpus, splits).findings, bare_surfaces(corpus)]
+    assert look_over(corpus_of(*BASE), splits) == inspect(corpus_of(*BASE), splits)
 
 
 def audited(text: str, *entries: Entry) -> Check:

@@ -15,12 +15,13 @@ from typing import Any
 import pytest
 
 from goldgap import Corpus, Document, Entity
+from goldgap.cli.show import show_contest
 from goldgap.compare.contest import compare
 from goldgap.compare.runs import Runs
 from goldgap.core.files import commit_directory, hashes_of, sha256
 from goldgap.demo import DEV, DICTIONARY, TEST
 from goldgap.evaluate.scores import evaluate
-from goldgap.report.comparison import comparison_markdown, verdict_of
+from goldgap.report.comparison import comparison_markdown, tables_of, verdict_of
 from goldgap.report.examples import examples_of, lanes
 from goldgap.report.html import comparison_page, evaluation_page, parts_of, training_page
 from goldgap.report.render import TEMPLATES
@@ -400,6 +401,22 @@ def test_two_seeds_make_no_claim() -> None:
     assert "With fewer than 3 seeds no claim is made" in text
     assert "no claim: too few seeds" in text
     assert "better than span:" not in text
+
+
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_the_terminal_says_what_the_report_says(seeds: int, capsys: pytest.CaptureFixture[str]) -> None:
+    values = comparison_values(seeds=seeds, drops=(None, 0.125))
+    show_contest(values)
+    shown = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    for one in tables_of(values):
+        assert shown.count(one["heading"]) == 1
+        assert shown.count(one["recommendation"]) == 1
+        for text in (Page(comparison_page(values)).text, comparison_markdown(values)):
+            assert one["recommendation"] in text.replace("\N{NO-BREAK SPACE}", " ")
+            assert one["heading"] in text
+    claimed = [line for line in shown if "no other method is better" in line]
+    assert len(claimed) == (2 if seeds == 3 else 0)
+    assert "12.5 % of the annotations masked" in shown
 
 
 @pytest.mark.parametrize(("change", "expected"), [

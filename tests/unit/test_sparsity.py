@@ -8,7 +8,7 @@ import math
 import pytest
 
 from goldgap import Corpus, Document, Entity
-from goldgap.evaluate.sparsity import (
+from goldgap.diagnose.sparsity import (
     Sentence,
     by_length,
     coverage,
