@@ -58,7 +58,9 @@ def check(recipe: Recipe) -> None:
     alone = recipe.encoder.name in LOOK_UP or recipe.lexicon.used != "no"
     if is_bi and alone and recipe.bi_encoder.describe != "atomic":
         what = "encoder.name = " + recipe.encoder.name if recipe.lexicon.used == "no" else "lexicon.used"
-        raise ConfigError(f"{what}: it cannot read what a type is; set bi_encoder.describe=atomic, or use minilm")
+        raise ConfigError(
+            f"{what}: it cannot read what a type is; use another method, as uniform, or set bi_encoder.describe=atomic"
+        )
     if recipe.encoder.bigrams and recipe.encoder.name == FLAT:
         raise ConfigError("encoder.bigrams = true: flat has no vectors for pairs of words; only bilstm has")
     if is_bi and recipe.bi_encoder.train_all and recipe.two_step.explore:

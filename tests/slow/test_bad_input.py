@@ -119,15 +119,15 @@ LINES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     # taggers
     "vectors with ragged lines": (
-        (*TRAIN, "--encoder", "bilstm", "--set", "encoder.vectors=ragged.vec"),
+        (*TRAIN, "--method", "uniform", "--encoder", "bilstm", "--set", "encoder.vectors=ragged.vec"),
         "ragged.vec:2: a word with 2 numbers, expected 3",
     ),
     "vectors of another size": (
-        (*TRAIN, "--encoder", "bilstm", "--set", "encoder.vectors=size.vec"),
+        (*TRAIN, "--method", "uniform", "--encoder", "bilstm", "--set", "encoder.vectors=size.vec"),
         "size.vec:3: a word with 4 numbers, expected 3",
     ),
     "vectors of another encoding": (
-        (*TRAIN, "--encoder", "bilstm", "--set", "encoder.vectors=latin.vec"),
+        (*TRAIN, "--method", "uniform", "--encoder", "bilstm", "--set", "encoder.vectors=latin.vec"),
         "latin.vec:1: byte 3 (0xe9) is not UTF-8",
     ),
     "empty lexicon": (

@@ -40,6 +40,7 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
+SPANS = ("--method", "uniform")
 FAST = ("--epochs", "2", "--set", "model.max_width=4", "--set", "model.hidden=16", "--set", "train.head_rate=0.005")
 
 
@@ -51,7 +52,7 @@ def test_the_whole_way_from_labels_with_gaps_to_missing_annotations(run: Run, fi
     rates = ("--set", "train.encoder_rate=0.002", "--set", "train.schedule=constant", "--set", "train.batch_size=4")
     trained = run(
         "train", "--train", "train.jsonl", "--dev", "dev.jsonl", "--encoder", tiny_encoder, "-o", "model",
-        *FAST, *rates, "--set", "policy.ratio=1.0", "--epochs", "25", "--seed", "3",
+        *FAST, *rates, *SPANS, "--set", "policy.ratio=1.0", "--epochs", "25", "--seed", "3",
     )  # fmt: skip
     assert (trained.status, trained.err) == (0, "")
     assert "dev set of 8" in trained.out
@@ -250,15 +251,15 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
         (*TRAIN[:-1], "minlm"),
         "there is no encoder 'minlm': neither a directory nor to be had from the hub; did you mean 'minilm'?",
     ),
-    "head": ((*TRAIN, "--set", "model.head=concta"), "there is no head 'concta'; did you mean 'concat'?"),
+    "head": ((*TRAIN, *SPANS, "--set", "model.head=concta"), "there is no head 'concta'; did you mean 'concat'?"),
     "decoder": ((*TRAIN, "--set", "decode.how=gredy"), "there is no decoder 'gredy'; did you mean 'greedy'?"),
     "policy": ((*TRAIN, "--set", "policy=uniforn"), "there is no policy 'uniforn'; did you mean 'uniform'?"),
     "setting of a policy": (
-        (*TRAIN, "--set", "policy.ration=1"),
+        (*TRAIN, *SPANS, "--set", "policy.ration=1"),
         "there is no setting of the policy uniform 'ration'; did you mean 'ratio'?",
     ),
     "loss": ((*TRAIN, "--set", "loss=nrcse"), "there is no loss 'nrcse'; did you mean 'nrces'?"),
-    "setting of a loss": ((*TRAIN, "--set", "loss.reducton=sum"), "did you mean 'reduction'?"),
+    "setting of a loss": ((*TRAIN, *SPANS, "--set", "loss.reducton=sum"), "did you mean 'reduction'?"),
     "value of a caution": (
         (*TRAIN, "--set", "policy=weighted", "--set", "loss=nrces", "--set", "loss.w=wide"),
         "loss.w = 'wide'",
@@ -273,7 +274,7 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "epochs": ((*TRAIN, "--epochs", "0"), "train.epochs = 0"),
     "seed": ((*TRAIN, "--seed", "-1"), "seed = -1"),
-    "width and head": ((*TRAIN, "--set", "model.max_width=0"), "the concat head embeds widths"),
+    "width and head": ((*TRAIN, *SPANS, "--set", "model.max_width=0"), "the concat head embeds widths"),
     "recipe that is none": ((*TRAIN, "--recipe", "text.txt"), "text.txt: not TOML"),
     "recipe that is not there": ((*TRAIN, "--recipe", "nowhere.toml"), "nowhere.toml: no such file"),
     "recipe of another method": (

@@ -13,7 +13,18 @@ from tests.slow.test_training import corpus
 from tests.unit.test_report import Page
 
 pytestmark = pytest.mark.slow
-TINY = ("--encoder", "bilstm", "--epochs", "2", "--set", "encoder.min_count=1", "--set", "model.max_width=4")
+TINY = (
+    "--method",
+    "uniform",
+    "--encoder",
+    "bilstm",
+    "--epochs",
+    "2",
+    "--set",
+    "encoder.min_count=1",
+    "--set",
+    "model.max_width=4",
+)
 
 
 def test_a_training_and_its_model_have_reports(run: Run, tmp_path: Path) -> None:

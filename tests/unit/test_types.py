@@ -122,7 +122,7 @@ TRAINING = {
     ),
     "encoder that cannot read": (
         ["--encoder", "bilstm"],
-        "encoder.name = bilstm: it cannot read what a type is; set bi_encoder.describe=atomic",
+        "encoder.name = bilstm: it cannot read what a type is; use another method, as uniform",
     ),
     "any width": (["--set", "model.max_width=0"], "model.max_width = 0: a bi-encoder embeds widths"),
     "wide spans without scores": (
