@@ -35,12 +35,15 @@ check: setup
 docs: setup
 	$(BIN)/python docs/generate.py
 
-comparisons: setup
+comparisons: setup chinese/words.txt
 	for name in masked distant; do $(BIN)/goldgap reproduce $$name --data $(DATA) -o docs/comparisons/$$name || exit; done
 	for page in docs/comparisons/claims/*.md; do \
 	  $(BIN)/goldgap reproduce $$(basename $$page .md) --data $(DATA) -o .comparison || exit; \
 	  mv .comparison/table.md $$page && rm -r .comparison; \
 	done
+
+chinese/words.txt: | setup
+	$(BIN)/python experiments/chinese.py chinese
 
 bench: setup
 	$(BIN)/python benchmarks/match.py

@@ -84,10 +84,10 @@ ENCODERS = {
 def key_of(hashes: Mapping[str, str], recipe: Recipe) -> str:
     """A short hash of all that decides a run.
 
-    hashes   of the documents of each part
+    hashes   of the documents of each part, and of the files that settings name
     recipe   with nothing left open
     """
-    deciding = [hashes, deciding_settings(recipe), code_hash(recipe)]
+    deciding = [hashes, deciding_settings(recipe, hashes), code_hash(recipe)]
     return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:12]
 
 

@@ -68,7 +68,7 @@ class Experiment(Settings):
     baseline    the row that others are tested against
     mean        each row has its mean over all parts and masks as well
     encoder     the paper's, for --full
-    settings    of all rows at bench scale, as KEY=VALUE
+    settings    of all rows at bench scale, as KEY=VALUE; {data} stands for the folder of the corpora
     """
 
     paper: str
@@ -129,7 +129,8 @@ def run_parts(
         if not (part.full if full else part.corpus):
             continue
         data = _data(part, folder, full=full)
-        contest = _contest(experiment, part, shared, full=full, seeds=seeds)
+        own = [] if full else [_settings(texts, folder) for texts in (experiment.settings, part.settings)]
+        contest = _contest(experiment, part, [*own, *shared], full=full, seeds=seeds)
         done.append(PartRuns(part, data, contest, run_all(contest, data, store, watch=watch, stopped=stopped)))
     return done
 
@@ -159,13 +160,16 @@ def _data(part: Part, folder: Path, *, full: bool) -> Data:
     )
 
 
+def _settings(texts: list[str], folder: Path) -> dict[str, Any]:
+    return parse_settings([text.replace("{data}", str(folder)) for text in texts])
+
+
 def _contest(
     experiment: Experiment, part: Part, shared: list[dict[str, Any]], *, full: bool, seeds: int | None
 ) -> Contest:
-    own = [] if full else [parse_settings(experiment.settings), parse_settings(part.settings)]
     texts = [(row.name, (row.full or row.contender) if full else row.contender) for row in experiment.rows]
     return Contest(
-        [contender(text, *own, *shared, name=name) for name, text in texts],
+        [contender(text, *shared, name=name) for name, text in texts],
         list(range(seeds or part.seeds or experiment.seeds)),
         experiment.baseline,
         part.drop,

@@ -110,7 +110,7 @@ class Run:
     @property
     def settings(self) -> dict[str, Any]:
         """Those that decided it, but for the seed."""
-        values = deciding_settings(load(Recipe, self.recipe))
+        values = deciding_settings(load(Recipe, self.recipe), self.data)
         del values["seed"]
         return values
 

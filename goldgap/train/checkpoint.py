@@ -159,8 +159,9 @@ def run_identity(recipe: Recipe, data: Mapping[str, str]) -> dict[str, Any]:
             else:
                 flat[before + key] = value
 
-    walk(deciding_settings(recipe), "")
-    return flat | {f"sha256 of {name}": digest(path) for name, path in recipe.files().items()}
+    files = recipe.files()
+    walk(deciding_settings(recipe, files), "")
+    return flat | {f"sha256 of {name}": digest(path) for name, path in files.items()}
 
 
 def require_numbers(model: Model, step: int) -> None:

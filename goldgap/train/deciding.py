@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -10,8 +11,11 @@ from goldgap.train.recipe import AUTO, Recipe, ratio_is_open
 from goldgap.train.unread import unread
 
 
-def deciding_settings(recipe: Recipe) -> dict[str, Any]:
-    """By group; what they are called together, or that a default was written out, decides nothing."""
+def deciding_settings(recipe: Recipe, files: Iterable[str]) -> dict[str, Any]:
+    """By group; what they are called together, or that a default was written out, decides nothing.
+
+    files   settings that name a file whose contents count on their own: where it lies decides nothing either
+    """
     values = recipe.model_dump(mode="json")
     for chosen, variant in (("policy", recipe.make_policy()), ("loss", recipe.make_loss())):
         values[chosen]["settings"] = asdict(variant)  # type: ignore[arg-type]
@@ -20,7 +24,7 @@ def deciding_settings(recipe: Recipe) -> dict[str, Any]:
     if recipe.two_step.method:  # what it is, whatever its name
         values["two_step"]["method"] = METHODS[recipe.two_step.method].settings
     del values["method"]
-    for place in {*unread(recipe), "train.checkpoint_steps"}:
+    for place in {*unread(recipe), *(name for name in files if "." in name), "train.checkpoint_steps"}:
         group, _, name = place.partition(".")
         del values[group][name]
     return values

@@ -143,10 +143,11 @@ def test_settings_that_nothing_reads_do_not_change_the_key(tiny_encoder: Path) -
     assert data().key(recipe(tiny_encoder, decode={"min_prob": 0.7})) != plain
 
 
-def test_the_key_follows_the_contents_of_an_encoder_folder(tiny_encoder: Path, tmp_path: Path) -> None:
+def test_the_key_follows_the_contents_of_an_encoder_folder_wherever_it_lies(tiny_encoder: Path, tmp_path: Path) -> None:
     folder = tmp_path / "encoder"
     shutil.copytree(tiny_encoder, folder)
     before = data().key(recipe(folder))
+    assert before == data().key(recipe(tiny_encoder))
     (folder / "config.json").write_text((folder / "config.json").read_text() + " ", encoding="utf-8")
     assert data().key(recipe(folder)) != before
 

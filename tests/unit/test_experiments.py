@@ -237,6 +237,21 @@ def test_a_part_has_settings_of_its_own(known: Path, tmp_path: Path, monkeypatch
     assert seen == {("ours-bench", 2, 4), ("ours", 3, 4)}
 
 
+def test_settings_can_name_files_among_the_corpora(
+    known: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = set()
+    (known / "words.txt").write_text("one\n", encoding="utf-8")
+
+    def quality(_: Any, recipe: Any) -> float:
+        seen.add(recipe.lexicon.file)
+        return 0.5
+
+    pretend(monkeypatch, quality)
+    run_it(experiment(settings=["lexicon.file={data}/words.txt"]), known, tmp_path)
+    assert seen == {str(known / "words.txt")}
+
+
 def test_parts_of_one_corpus_have_reports_of_their_own() -> None:
     parts = [("ours", None), ("ours", 0.5), ("ours", None), ("ours", None), ("theirs", None)]
     named = _folders([(name, {"conditions": [{"drop": drop}]}) for name, drop in parts])
