@@ -64,7 +64,7 @@ class _Watcher:
     def __call__(self, seen: Seen) -> None:
         now = time.perf_counter()
         if seen.told is not None:
-            out.print(seen.told, soft_wrap=True)
+            out.print(seen.told)
         if seen.taken is not None:
             self._loss = _smoothed(self._loss, seen.taken.loss)
             self._speed = _smoothed(self._speed, seen.taken.words / max(now - self._last, 1e-9))

@@ -17,65 +17,89 @@ if TYPE_CHECKING:
 
 def check(recipe: Recipe) -> None:
     """Refuse what no single setting is wrong about."""
-    is_tagger = recipe.model.kind == "tagger"
-    if recipe.model.max_width > recipe.train.overlap and not is_tagger:
-        raise ConfigError(
-            f"model.max_width = {recipe.model.max_width}, but train.overlap = {recipe.train.overlap}: a span that two "
-            "windows share only a part of would be lost; make the overlap at least as wide"
-        )
-    is_bi = recipe.model.kind == "bi-encoder"
-    if recipe.loss.name == "contrastive" and not is_bi:
+    _check_losses(recipe)
+    _check_two_steps(recipe)
+    _check_encoder(recipe)
+    _check_widths(recipe)
+    _check_types(recipe)
+
+
+def _check_losses(recipe: Recipe) -> None:
+    kind = recipe.model.kind
+    if recipe.loss.name == "contrastive" and kind != "bi-encoder":
         raise ConfigError("loss = contrastive: only a bi-encoder has types to be near; set model.kind=bi-encoder")
-    if recipe.loss.name == "crf" and not is_tagger:
+    if recipe.loss.name == "crf" and kind != "tagger":
         raise ConfigError("loss = crf: only a tagger has sequences of tags; set model.kind=tagger")
-    if is_tagger and recipe.model.several:
+    if kind == "tagger" and recipe.model.several:
         raise ConfigError("model.several = true: a word has one tag; use model.kind = span or bi-encoder")
-    if recipe.two_step.method and recipe.two_step.method not in METHODS:
-        raise ConfigError(f"two_step.method: {unknown_name('method', recipe.two_step.method, METHODS)}")
-    if recipe.two_step.none and not is_tagger:
-        raise ConfigError("two_step.none: only a tagger has tags for them; set it to 0")
-    if recipe.two_step.none and recipe.loss.name == "nrces":
-        raise ConfigError("two_step.none with loss = nrces: its loss of negatives would never see them; set it to 0")
-    if recipe.two_step.statistic == "marginal" and not is_tagger:
-        raise ConfigError("two_step.statistic = marginal: only a tagger has them; use o-value or o-margin")
-    own = METHODS[recipe.method].encoder if recipe.method in METHODS else None
-    if own in LOOK_UP and recipe.encoder.name not in LOOK_UP:
-        raise ConfigError(
-            f"method = {recipe.method} on {recipe.encoder.name}: the method is its own encoder; use crf or two-step "
-            "with another one"
-        )
-    if recipe.lexicon.used != "no" and recipe.encoder.name in LOOK_UP:
-        raise ConfigError(
-            f"lexicon.used = {recipe.lexicon.used}: it stands around a pretrained encoder, not {recipe.encoder.name}"
-        )
-    if is_bi and recipe.model.max_width == 0:
-        raise ConfigError("model.max_width = 0: a bi-encoder embeds widths, so it needs a largest one")
-    if is_bi and recipe.bi_encoder.train_all and recipe.policy.settings.get("score_mode") == "eval":
+    if kind == "bi-encoder" and recipe.bi_encoder.train_all and recipe.policy.settings.get("score_mode") == "eval":
         raise ConfigError(
             "policy.score_mode = eval: a second pass scores no span wider than model.max_width, which "
             "bi_encoder.train_all asks for"
         )
-    alone = recipe.encoder.name in LOOK_UP or recipe.lexicon.used != "no"
-    if is_bi and alone and recipe.bi_encoder.describe != "atomic":
-        what = "encoder.name = " + recipe.encoder.name if recipe.lexicon.used == "no" else "lexicon.used"
+
+
+def _check_two_steps(recipe: Recipe) -> None:
+    steps, kind = recipe.two_step, recipe.model.kind
+    if steps.method and steps.method not in METHODS:
+        raise ConfigError(f"two_step.method: {unknown_name('method', steps.method, METHODS)}")
+    if steps.none and kind != "tagger":
+        raise ConfigError("two_step.none: only a tagger has tags for them; set it to 0")
+    if steps.none and recipe.loss.name == "nrces":
+        raise ConfigError("two_step.none with loss = nrces: its loss of negatives would never see them; set it to 0")
+    if steps.statistic == "marginal" and kind != "tagger":
+        raise ConfigError("two_step.statistic = marginal: only a tagger has them; use o-value or o-margin")
+    if kind == "bi-encoder" and recipe.bi_encoder.train_all and steps.explore:
+        raise ConfigError("two_step.explore: bi_encoder.train_all trains on spans that are not scored; set it to false")
+
+
+def _check_encoder(recipe: Recipe) -> None:
+    name, lexicon = recipe.encoder.name, recipe.lexicon.used
+    own = METHODS[recipe.method].encoder if recipe.method in METHODS else None
+    if own in LOOK_UP and name not in LOOK_UP:
+        raise ConfigError(
+            f"method = {recipe.method} on {name}: the method is its own encoder; use crf or two-step with another one"
+        )
+    if lexicon != "no" and name in LOOK_UP:
+        raise ConfigError(f"lexicon.used = {lexicon}: it stands around a pretrained encoder, not {name}")
+    alone = name in LOOK_UP or lexicon != "no"
+    if recipe.model.kind == "bi-encoder" and alone and recipe.bi_encoder.describe != "atomic":
+        what = f"encoder.name = {name}" if lexicon == "no" else "lexicon.used"
         raise ConfigError(
             f"{what}: it cannot read what a type is; use another method, as uniform, or set bi_encoder.describe=atomic"
         )
-    if recipe.encoder.bigrams and recipe.encoder.name == FLAT:
+    if recipe.encoder.bigrams and name == FLAT:
         raise ConfigError("encoder.bigrams = true: flat has no vectors for pairs of words; only bilstm has")
-    if is_bi and recipe.bi_encoder.train_all and recipe.two_step.explore:
-        raise ConfigError("two_step.explore: bi_encoder.train_all trains on spans that are not scored; set it to false")
+
+
+def _check_widths(recipe: Recipe) -> None:
+    kind, widest = recipe.model.kind, recipe.model.max_width
+    if kind == "tagger":
+        return
+    if widest > recipe.train.overlap:
+        raise ConfigError(
+            f"model.max_width = {widest}, but train.overlap = {recipe.train.overlap}: a span that two "
+            "windows share only a part of would be lost; make the overlap at least as wide"
+        )
+    if widest == 0 and kind == "bi-encoder":
+        raise ConfigError("model.max_width = 0: a bi-encoder embeds widths, so it needs a largest one")
+    if widest == 0 and recipe.model.head != "pair":
+        raise ConfigError(f"model.max_width = 0: the {recipe.model.head} head embeds widths, so it needs a largest one")
+    if recipe.policy.name == "fraction":
+        if kind == "bi-encoder" and recipe.bi_encoder.train_all:
+            raise ConfigError(
+                "bi_encoder.train_all: the policy fraction numbers the spans, so it needs a largest width"
+            )
+        if widest == 0:
+            raise ConfigError("model.max_width = 0: the policy fraction numbers the spans, so it needs a largest width")
+
+
+def _check_types(recipe: Recipe) -> None:
     for label, type_ in recipe.types.items():
         if not type_.descriptions or not all(text.strip() for text in type_.descriptions):
             raise ConfigError(f"types.{label}.description is empty: say in a sentence what {label} is")
-    if recipe.types and not is_bi:
+    if recipe.types and recipe.model.kind != "bi-encoder":
         raise ConfigError(f"types: the method {recipe.method} does not read what a type is; use binder")
-    if not is_bi and not is_tagger and recipe.model.max_width == 0 and recipe.model.head != "pair":
-        raise ConfigError(f"model.max_width = 0: the {recipe.model.head} head embeds widths, so it needs a largest one")
-    if is_bi and recipe.bi_encoder.train_all and recipe.policy.name == "fraction":
-        raise ConfigError("bi_encoder.train_all: the policy fraction numbers the spans, so it needs a largest width")
-    if recipe.model.max_width == 0 and recipe.policy.name == "fraction" and not is_tagger:
-        raise ConfigError("model.max_width = 0: the policy fraction numbers the spans, so it needs a largest width")
 
 
 def cautions(recipe: Recipe) -> list[str]:

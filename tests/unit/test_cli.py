@@ -156,10 +156,10 @@ def test_demo_says_where_its_report_is_and_can_be_repeated(
     assert max(map(len, result.out.split("\n"))) <= 80
     report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "| all |" in report
-    for method in ("span", "uniform"):
+    for method in ("span", "default"):
         assert Recognizer.load(tmp_path / "out" / f"model-{method}").recipe.method == method
     scores = json.loads((tmp_path / "out" / "quality.json").read_text(encoding="utf-8"))["test"]
-    assert list(scores) == ["dictionary alone", "span", "uniform"]
+    assert list(scores) == ["dictionary alone", "span", "default"]
     assert (tmp_path / "out" / "suspects.jsonl").is_file()
 
 

@@ -96,7 +96,7 @@ def run(method: str, seed: int, f1: list[float], missampled: list[int], name: st
         }
         for epoch, (score, hits) in enumerate(zip(f1, missampled, strict=True), 1)
     ]
-    return Run("key", name, method, seed, "clean dev", {}, {}, {}, {}, "", 1.0, {}, metrics, [])
+    return Run("key", name, method, seed, "clean dev", {}, {}, {}, {"method": method}, "", 1.0, {}, metrics, [])
 
 
 RUNS = [
@@ -231,10 +231,13 @@ def test_a_record_that_lacks_something_is_refused() -> None:
 
 
 def test_runs_of_one_method_with_different_settings_are_not_averaged() -> None:
-    two = [replace(RUNS[seed], recipe={"seed": seed, "train": {"epochs": 1 + seed}}) for seed in (0, 1)]
+    two = [
+        replace(RUNS[seed], recipe={"method": "uniform", "seed": seed, "train": {"epochs": 1 + seed}})
+        for seed in (0, 1)
+    ]
     with pytest.raises(InputError, match="runs of uniform with different settings"):
         runs.over_epochs(two)
-    one, other = ({"seed": run.seed, "train": {"epochs": 1}} for run in RUNS[:2])
+    one, other = ({"method": "uniform", "seed": run.seed, "train": {"epochs": 1}} for run in RUNS[:2])
     written_out = {**other, "two_step": {"explore": 0}}  # as a later version does
     same = [replace(RUNS[0], recipe=one), replace(RUNS[1], recipe=written_out)]
     assert runs.over_epochs(same).rows
