@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 from goldgap.compare.runs import Run
 from goldgap.core.files import write_atomic
@@ -20,26 +21,28 @@ from goldgap.train.recipe import ratio_is_open
 from goldgap.train.resolve import RATIO
 
 RESULTS = Path(__file__).parent / "results"
-METHODS = ("span", "uniform", "weighted", "top-neg", "nrces", "two-step", "binder")
+METHODS = ("default", "span", "uniform", "weighted", "top-neg", "nrces", "binder")
 MASK = "wikigold-masked-"
 
 
-def as_it_comes(run: Run) -> bool:
-    """No setting of the method was changed; a ratio may have been left to the data, which people annotated."""
-    recipe = recipe_for(run.method)
+def as_it_comes(method: str) -> dict[str, Any]:
+    """The settings of a method; a ratio that is left to the data is that of what people annotated."""
+    recipe = recipe_for(method)
     if ratio_is_open(recipe.policy):
-        recipe = recipe_for(run.method, {"policy": {"settings": {"ratio": RATIO}}})
-    own = deciding_settings(recipe)
-    return all(run.settings[group] == own[group] for group in ("policy", "loss", "model", "two_step", "train"))
+        recipe = recipe_for(method, {"policy": {"settings": {"ratio": RATIO}}})
+    own = deciding_settings(recipe, ())
+    return {group: own[group] for group in ("policy", "loss", "model", "two_step", "train")}
 
 
 def main() -> None:
     scores: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
+    wanted = {method: as_it_comes(method) for method in METHODS}
     for path in sorted(RESULTS.glob("wikigold*.json")):
         run = Run.read(path)
         share = 0.0 if run.name == "wikigold" else float(run.name.removeprefix(MASK)) if MASK in run.name else None
-        if share is not None and as_it_comes(run):
-            scores[run.method][100 * share].append(100 * run.scores["f1"])
+        for method, own in wanted.items():
+            if share is not None and all(run.settings[group] == own[group] for group in own):
+                scores[method][100 * share].append(100 * run.scores["f1"])
     series = []
     for method in METHODS:
         by_share = sorted(scores[method].items())
