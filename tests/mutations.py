@@ -34,7 +34,11 @@ MODULES = {
         "tests/unit/test_chain.py",
         f"{_VARIANTS}::Loss",
     ],
-    "train/checkpoint.py": ["tests/slow/test_damage.py", "tests/slow/test_survival.py::wherever or resumed"],
+    "train/checkpoint.py": [
+        "tests/unit/test_checkpoint.py",
+        "tests/slow/test_damage.py",
+        "tests/slow/test_survival.py::wherever or resumed",
+    ],
 }
 """The tests of each module; behind `::` what the names of those in a larger file contain."""
 LIMIT = 600

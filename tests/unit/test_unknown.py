@@ -9,13 +9,14 @@ import math
 from collections import Counter
 from itertools import permutations
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from goldgap.core.progress import Progress
 from goldgap.unknown import Cells, DenseFeatures
-from goldgap.unknown.fraction import Fraction
+from goldgap.unknown.fraction import Fraction, _mix
 from goldgap.unknown.top_neg import TopNeg
 from goldgap.unknown.uniform import Uniform, sample_size
 from goldgap.unknown.weighted import Weighted, effective_sample_size
@@ -228,6 +229,12 @@ def test_fraction_chosen_once_depends_on_the_sentence_and_not_on_the_batch_or_ep
     )
     assert torch.equal(Fraction()(shuffled, START._replace(epoch=3), generator(9)), keep[order])
     assert not torch.equal(Fraction(seed=1)(batch, START, generator()), keep)
+
+
+def test_numbers_are_mixed_as_splitmix64_does() -> None:
+    step = 0x9E3779B97F4A7C15  # from one state of that generator to the next
+    states = np.array([0, step, 2 * step % 2**64], dtype=np.uint64)
+    assert _mix(states).tolist() == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
 
 
 def test_fraction_of_each_epoch_is_another() -> None:
