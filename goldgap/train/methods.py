@@ -83,7 +83,7 @@ _FEW: dict[str, Any] = {"known_weight": 0.2}
 METHODS: dict[str, Method] = {
     "default": Method(
         "finds what seems to be missing by a short training, adds or leaves it out, and then trains binder on the rest",
-        "two to three times the time of uniform",
+        "up to three times the time of uniform",
         "the first thing to try",
         {
             **_BINDER,
