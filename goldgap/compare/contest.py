@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -74,6 +74,18 @@ class Ended(NamedTuple):
     jobs: Sequence[_Job]
     found: dict[int, Run]
     failed: dict[int, str]
+
+
+def compare(
+    contest: Contest,
+    data: Data,
+    store: Runs,
+    *,
+    watch: Watch = lambda *_: nullcontext(lambda _: None),
+    stopped: Callable[[], bool] = lambda: False,
+) -> dict[str, Any]:
+    """The whole comparison as plain values; runs that are kept in `store` are not done again."""
+    return judged(contest, data, run_all(contest, data, store, watch=watch, stopped=stopped))
 
 
 def run_all(contest: Contest, data: Data, store: Runs, *, watch: Watch, stopped: Callable[[], bool]) -> Ended:

@@ -8,7 +8,7 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from goldgap.cli.show import show_contest
 from goldgap.compare import contest as contest_module
 from goldgap.compare import runs
 from goldgap.compare.contender import contender, variants
-from goldgap.compare.contest import Contest, Watch, cautions_on, judged, run_all
+from goldgap.compare.contest import Contest, cautions_on, compare
 from goldgap.compare.identity import code_hash
 from goldgap.compare.runs import Data, Found, Run, Runs, Slot
 from goldgap.core.errors import ConfigError, RunError
@@ -93,17 +93,6 @@ def pretend(monkeypatch: pytest.MonkeyPatch, quality: Trainer) -> list[tuple[str
 
     monkeypatch.setattr(runs, "_train", train)
     return done
-
-
-def compare(
-    contest: Contest,
-    data: Data,
-    store: Runs,
-    *,
-    watch: Watch = lambda *_: nullcontext(lambda _: None),
-    stopped: Callable[[], bool] = lambda: False,
-) -> dict[str, Any]:
-    return judged(contest, data, run_all(contest, data, store, watch=watch, stopped=stopped))
 
 
 def contest(*names: str, seeds: int = 3, **options: Any) -> Contest:

@@ -16,6 +16,7 @@ import pytest
 
 from goldgap import Corpus, Document, Entity
 from goldgap.cli.show import show_contest
+from goldgap.compare.contest import compare
 from goldgap.compare.runs import Runs
 from goldgap.core.files import commit_directory, hashes_of, sha256
 from goldgap.demo import DEV, DICTIONARY, TEST
@@ -27,7 +28,7 @@ from goldgap.report.render import TEMPLATES
 from goldgap.report.svg import STYLE
 from tests.command import Run
 from tests.reports import comparison_values, evaluation_values, training_values
-from tests.unit.test_contest import compare, contest, data, pretend
+from tests.unit.test_contest import contest, data, pretend
 
 RUDE = "<script>alert(1)</script>"
 VOID = {"meta", "br", "hr", "img", "input", "link"}
