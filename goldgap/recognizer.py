@@ -24,6 +24,7 @@ from goldgap.models.suspects import Suspect, suspects
 from goldgap.report.card import card_of_further_types, model_card
 from goldgap.train.build import rebuild
 from goldgap.train.checkpoint import Metrics, contiguous
+from goldgap.train.checks import check
 from goldgap.train.compose import recipe_for
 from goldgap.train.data import is_flat, knowledge_of
 from goldgap.train.describe import texts_of
@@ -90,6 +91,10 @@ class Recognizer:
             recipe = recipe_for(method or DEFAULT, settings)
             for caution in recipe.cautions():
                 warnings.warn(caution, stacklevel=2)
+        check(recipe)
+        corpus.require_own_ids("training documents")
+        if dev is not None:
+            dev.require_own_ids("dev documents")
         way = train_in_two_steps if recipe.two_step.explore else train
         run = way(recipe, corpus, dev, work=work, observe=observe, stopped=stopped)
         card = model_card(

@@ -70,7 +70,9 @@ def annotate(
     rules = MatchRules(case=case.value, ambiguous=ambiguous.value, overlapping=overlapping, plurals=plurals)
     labelled = label(corpus, terms, rules)
     quality = evaluate(judge, labelled.corpus) if judge is not None else None
-    written = labelled.corpus if phrases is None else leave_open(labelled.corpus, read_phrases(phrases))
+    written = labelled.corpus
+    if phrases is not None:
+        written = leave_open(written, read_phrases(phrases), labelled.usage.passed_over)
     show_notes(written.write(output, strict=reading.strict), f"while writing {output}")
     if corpus.entity_count:
         out.print(f"{corpus.entity_count:,} annotations of the input were replaced")

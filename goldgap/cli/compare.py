@@ -15,7 +15,7 @@ import typer
 
 from goldgap.cli.options import CompleteFiles, EncoderName, Reading, TrainingFiles, shares, with_reading
 
-METHODS = "span,default,uniform,weighted,top-neg,nrces"
+USUAL = "span,default,uniform,weighted,top-neg,nrces"
 MOST_SEEDS = 1000
 HELPER = "GOLDGAP_HELPER"
 """Set in processes that were started to share the runs of another."""
@@ -38,10 +38,10 @@ def compare(
         str,
         typer.Option(
             help="Names between commas, each with settings of its own if need be: nrces:loss.w=5. "
-            f"Else {METHODS.replace(',', ', ')}.",
+            f"Else {USUAL.replace(',', ', ')}.",
             show_default=False,
         ),
-    ] = METHODS,
+    ] = USUAL,
     seeds: Annotated[str, typer.Option(help="How many, or which ones between commas.")] = "3",
     baseline: Annotated[str | None, typer.Option(help="The method to test the others against; else the first.")] = None,
     drop: Annotated[
@@ -215,9 +215,9 @@ def comparing(store: Runs, *outputs: Path, jobs: int) -> Iterator[Callable[[], b
     jobs   processes in all, each with its share of the cores
     """
     from goldgap.cli.show import out
+    from goldgap.cli.signals import asked_to_stop
     from goldgap.core.files import make_folder
     from goldgap.train.loop import Stopped
-    from goldgap.train.signals import asked_to_stop
 
     for folder in (store.folder, *outputs):
         make_folder(folder)

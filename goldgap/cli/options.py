@@ -102,7 +102,10 @@ class Reading:
         return corpus
 
     def read_training(self, files: list[Path], complete: list[Path]) -> Corpus:
-        """The documents of all files as one corpus; those of `complete` are completely annotated."""
+        """The documents of all files as one corpus, their ids behind the names of their files where there are several.
+
+        complete   those that are completely annotated
+        """
         from goldgap import Corpus
         from goldgap.core.errors import ConfigError
         from goldgap.core.notes import Notes
@@ -115,8 +118,12 @@ class Reading:
         notes = Notes()
         for part in parts:
             notes.merge(part.notes)
-        # Numbered anew: each file may have a document 1.
-        return Corpus([document.replace(id="") for part in parts for document in part], notes=notes)
+        names = [path.name for path in (*files, *complete)]
+        if len(set(names)) < len(names):
+            names = [str(number) for number, _ in enumerate(names, 1)]
+        # Each file may have a document 1.
+        named = (one.replace(id=f"{name}:{one.id}") for name, part in zip(names, parts, strict=True) for one in part)
+        return Corpus(named, notes=notes)
 
     def stream(self, path: Path, notes: Notes) -> Iterator[Document]:
         """The documents at `path` one after the other; `notes` are whole when the last was read."""

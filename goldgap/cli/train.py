@@ -65,14 +65,14 @@ def train(
     _check_written([html, record], [*read, follow, recipe, types, own])
     if follow is not None and record is None:
         raise ConfigError("--follow is for the record: name its file with --record")
-    resolved = _recipe(
+    called = _recipe(
         recipe, types, method, _options(encoder, epochs, seed, device), settings or [], has_dev=dev is not None
     )
     corpus = reading.read_training(files or [], complete or [])
     judge = reading.read(dev) if dev is not None else None
     followed = reading.read(follow) if follow is not None else None
     _tell_beginning(output, resume=resume)
-    model = _trained(resolved, corpus, judge, output, record, followed, resume=resume, strict=reading.strict)
+    model = _trained(called, corpus, judge, output, record, followed, resume=resume, strict=reading.strict)
     if html is not None:
         _write_page(model, corpus, output, read, html)
     _tell_end(model, output)
@@ -91,15 +91,20 @@ def _trained(
 ) -> Recognizer:
     """The model, trained and saved; a run that is stopped says how to go on."""
     from goldgap.cli.show import out
+    from goldgap.cli.signals import asked_to_stop
     from goldgap.train.place import claim
-    from goldgap.train.signals import asked_to_stop
 
     with claim(output, resume=resume) as work, asked_to_stop() as asked:
         from goldgap import Recognizer
         from goldgap.cli.watch import watching
+        from goldgap.core.notes import Notes
         from goldgap.train.loop import Stopped
+        from goldgap.train.split import split
 
-        recorders = [] if record is None else [_recorder(corpus, followed, record, resume=resume)]
+        parts = split(recipe, corpus, dev, notes := Notes())
+        if strict:  # before anything is trained
+            notes.refuse_changes()
+        recorders = [] if record is None else [_recorder(parts.train, followed, record, resume=resume)]
         try:
             with watching(recipe, corpus, dev) as show:
                 observe = _telling([*recorders, show], strict=strict)

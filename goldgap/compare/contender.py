@@ -35,7 +35,13 @@ def contender(text: str, *layers: Mapping[str, Any], name: str | None = None) ->
 
     A method that is what it is by its encoder, as bilstm-crf, keeps it whatever encoder the others have.
     """
-    method, *pairs = text.split(":")
+    method, *words = text.split(":")
+    pairs: list[str] = []
+    for word in words:
+        if pairs and "=" not in word:  # of a value that has a colon, as cuda:1
+            pairs[-1] += f":{word}"
+        else:
+            pairs.append(word)
     if method in METHODS and METHODS[method].encoder in LOOK_UP:
         layers = tuple(_without_encoder(layer) for layer in layers)
     made = Contender(name or text, method, (*layers, parse_settings(pairs)))

@@ -91,6 +91,11 @@ def compare(
 def run_all(contest: Contest, data: Data, store: Runs, *, watch: Watch, stopped: Callable[[], bool]) -> Ended:
     """Every run of a contest: those that are kept in `store`, and the others trained, but for those that failed."""
     conditions, jobs = _jobs(contest, data)
+    for job in jobs:
+        if data.dev is None and job.one.recipe(job.seed).select_on == "none":
+            raise ConfigError(
+                f"{job.name}: select_on = none and no dev set: methods are compared by their dev scores too"
+            )
     found: dict[int, Run] = {}
     failed: dict[int, str] = {}
     slots: dict[int, Slot] = {}
@@ -196,7 +201,8 @@ def cautions_on(data: Data, drops: Sequence[float] = ()) -> Notes:
         if document.complete:
             notes.change("complete document that is masked as the others are, and no longer complete", document.id)
     texts = {without_spaces(document.text) for document in data.train}
-    labels, tested = data.train.labels, data.test.labels
+    labels = {entity.label for document in data.train for entity in document.entities}
+    tested = data.test.labels
     for part, corpus in (("dev", data.dev), ("test", data.test)):
         for document in corpus or ():
             if without_spaces(document.text) in texts:

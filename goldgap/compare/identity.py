@@ -10,9 +10,11 @@ import ast
 import hashlib
 import inspect
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from goldgap.encode.names import BILSTM, FLAT
 from goldgap.losses import losses
@@ -131,7 +133,13 @@ def _meaning(file: Path) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             node.body = [item for item in node.body if not _is_docstring(item)]
-    return ast.dump(tree)
+    return _dumped(tree)
+
+
+def _dumped(tree: ast.Module) -> str:
+    """The tree in the words of Python 3.11: later ones know further fields, and leave out those that are empty."""
+    everything: dict[str, Any] = {"show_empty": True} if sys.version_info >= (3, 13) else {}
+    return ast.dump(tree, **everything).replace(", type_params=[]", "")
 
 
 def _is_docstring(item: ast.stmt) -> bool:

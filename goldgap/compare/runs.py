@@ -52,7 +52,10 @@ class Data:
 
     def __post_init__(self) -> None:
         parts = {"train": self.train, "dev": self.dev, "test": self.test}
-        hashes = {part: fingerprint(corpus.documents) for part, corpus in parts.items() if corpus is not None}
+        given = {part: corpus for part, corpus in parts.items() if corpus is not None}
+        for part, corpus in given.items():
+            corpus.require_own_ids(f"{part} documents")
+        hashes = {part: fingerprint(corpus.documents) for part, corpus in given.items()}
         object.__setattr__(self, "hashes", hashes)
 
     def hashes_for(self, recipe: Recipe) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal, get_args
@@ -96,6 +96,17 @@ class Corpus:
         """Entities of all documents."""
         return sum(len(document.entities) for document in self.documents)
 
+    def require_own_ids(self, what: str) -> None:
+        """Raise where two documents share an id: nothing that is said of the one could be told from the other's."""
+        seen: set[str] = set()
+        for document in self.documents:
+            if document.id in seen:
+                raise InputError(
+                    f"the id {document.id!r} belongs to several {what}; give each document its own, or none: "
+                    'documents with id="" are numbered'
+                )
+            seen.add(document.id)
+
     def map(self, change: Callable[[Document], Document]) -> Corpus:
         """The corpus with each document changed: `corpus.map(lambda one: one.replace(complete=True))`."""
         return Corpus(map(change, self.documents), notes=self.notes)
@@ -135,7 +146,10 @@ def write_stream(
     notes = Notes()
     path = Path(path)
     format_of(path, format, hint="write one of these, or `convert --to` another").write(
-        _numbered(documents), path, WriteOptions(scheme, strict), notes
+        _named(documents) if isinstance(documents, Sequence) else _numbered(documents),
+        path,
+        WriteOptions(scheme, strict),
+        notes,
     )
     return notes
 
@@ -156,7 +170,7 @@ def format_of(path: Path, name: str | None = None, *, hint: str = "name one with
 def _checked(read: Reader, path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
     """The documents of a reader, at least one, as complete as the options say."""
     document = None
-    for document in _numbered(read(path, options, notes)):
+    for document in read(path, options, notes):
         if options.complete is True and isinstance(document.complete, frozenset):
             own = ", ".join(sorted(document.complete))
             notes.change(f"document that says it is complete for {own} (taken as complete for all types)", document.id)
@@ -190,9 +204,13 @@ def _named(documents: Iterable[Document]) -> list[Document]:
 
 
 def _numbered(documents: Iterable[Document]) -> Iterator[Document]:
-    """The documents as they come, each with its id, or its number where it has none; later ids are not known yet."""
+    """The documents as they come, each with its id, or a number that none had before; later ids are not known yet."""
+    given: set[str] = set()
     for number, document in enumerate(documents, 1):
-        yield document if document.id else document.replace(id=str(number))
+        if not document.id:
+            document = document.replace(id=free_id(number, given))
+        given.add(document.id)
+        yield document
 
 
 def _options(given: dict[str, object]) -> ReadOptions:

@@ -35,6 +35,11 @@ COMPRESSED = {
 """How compressed files begin."""
 
 
+def files_in(folder: Path, pattern: str) -> list[Path]:
+    """Those of a folder in order of name, but for hidden ones, which systems and editors leave behind."""
+    return sorted(file for file in folder.glob(pattern) if not file.name.startswith("."))
+
+
 def read_bytes(path: Path, *, limit: int = SIZE_LIMIT) -> bytes:
     """The content of a regular file of at most `limit` bytes."""
     check_source(path, limit)

@@ -10,7 +10,7 @@ from pathlib import Path
 from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
 from goldgap.core.document import Document, Entity
 from goldgap.core.errors import CorpusError, DocumentError, InputError
-from goldgap.core.files import check_source, commit_directory, safe_join
+from goldgap.core.files import check_source, commit_directory, files_in, safe_join
 from goldgap.core.notes import Notes
 from goldgap.corpus.lines import keep_mark, read_lines, read_whole
 from goldgap.corpus.lost import count_lost, count_unsaid
@@ -40,14 +40,14 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
         check_source(path)
         yield _document(path.with_suffix(".ann"), options, notes)
         return
-    annotations = set(path.glob("*.ann"))
-    inner = sorted(folder for folder in path.iterdir() if folder.is_dir() and any(folder.glob("*.ann")))
+    annotations = set(files_in(path, "*.ann"))
+    inner = sorted(folder for folder in path.iterdir() if folder.is_dir() and files_in(folder, "*.ann"))
     if not annotations:
         hint = f"; there are some in {inner[0].name}: name that folder" if inner else ""
         raise CorpusError(f"no .ann file in this folder; brat keeps NAME.ann beside NAME.txt{hint}", path=path)
     for folder in inner:
         notes.change("folder of .ann files inside the folder (not read; name it on its own)", str(folder))
-    texts = {text.with_suffix(".ann"): text for text in path.glob("*.txt") if not text.name.startswith(".")}
+    texts = {text.with_suffix(".ann"): text for text in files_in(path, "*.txt")}
     for annotation in sorted({*annotations, *texts}):
         if annotation not in annotations:
             notes.change("text without a .ann file (read as a document without entities)", str(texts[annotation]))

@@ -37,7 +37,8 @@ def explored(recipe: Recipe, corpus: Corpus, epochs: int) -> Explored:
     """Train on a masked corpus as the first of two steps does, and look at what is not annotated behind each epoch."""
     if not any(document.dropped for document in corpus):
         raise InputError("nothing is masked in this corpus: make one with goldgap mask")
-    once = recipe.train.model_copy(update={"evaluations": 1})
+    longest = max(epochs, recipe.train.epochs)  # an exploratory training is no longer than what it is for
+    once = recipe.train.model_copy(update={"evaluations": 1, "epochs": longest})
     steps = recipe.two_step.model_copy(update={"explore": epochs})
     first = exploratory(recipe.model_copy(update={"train": once, "two_step": steps}))
     data: list[TrainingSet] = []

@@ -10,6 +10,8 @@ from torch import Tensor
 
 from goldgap.core.corpus import Corpus
 from goldgap.core.errors import InputError
+from goldgap.corpus.words import words_of
+from goldgap.diagnose.need import need
 from goldgap.models.bi_encoder import BiEncoder
 from goldgap.models.predict import scored
 from goldgap.models.thresholds import gold_cells
@@ -30,6 +32,7 @@ class Similarities(NamedTuple):
 
 def similarities(recognizer: Recognizer, corpus: Corpus) -> dict[str, Similarities]:
     """Similarities of all spans of a corpus with each type, and the thresholds of its texts."""
+    need(any(map(words_of, corpus)), "documents with words")
     model = recognizer.model
     if not isinstance(model, BiEncoder):
         raise InputError(f"the method {recognizer.recipe.method} has no similarities with types; train binder")

@@ -8,7 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from goldgap.core.corpus import Corpus
-from goldgap.core.document import DICTIONARY, Document, Entity
+from goldgap.core.document import DICTIONARY, Document, Entity, Range
 from goldgap.distant.dictionary import Dictionary
 from goldgap.distant.matcher import Match, Matcher
 from goldgap.distant.rules import MatchRules
@@ -28,6 +28,8 @@ class Usage:
     ambiguous: Counter[tuple[int, ...]] = field(default_factory=Counter)
     """Spans that matched entries of several types, by those entries."""
     example: dict[int, str] = field(default_factory=dict)
+    passed_over: dict[str, list[Range]] = field(default_factory=dict)
+    """Places by document that an entry matches and that got no label: who knows what they are?"""
 
 
 @dataclass(slots=True)
@@ -62,12 +64,14 @@ def _annotate(
     for (start, end), group in groupby(matches, key=itemgetter(0, 1)):
         found = [entry for _, _, entry in group]
         usage.found.update(found)
-        entries = _settle(_not_rejected(found, start, end, dictionary, rejected), dictionary, rules, usage)
-        if not entries:
-            continue
-        if start < reach and not rules.overlapping:
-            if end > reach:
-                usage.conflicts.update(entries)
+        allowed = _not_rejected(found, start, end, dictionary, rejected)
+        entries = _settle(allowed, dictionary, rules, usage)
+        in_the_way = start < reach and not rules.overlapping
+        if allowed and (in_the_way or not entries):
+            usage.passed_over.setdefault(document.id, []).append((start, end))
+        if in_the_way and end > reach:
+            usage.conflicts.update(entries)
+        if in_the_way or not entries:
             continue
         reach = max(reach, end)
         for number in entries:

@@ -24,6 +24,7 @@ def mask(corpus: Corpus, drop: float, *, by: By = "mention", mode: Mode = "berno
     """
     if not 0 <= drop <= 1:
         raise InputError(f"--drop {drop} is not a share between 0 and 1; for 70 % write 0.7")
+    corpus.require_own_ids("documents")
     unit = _UNITS[by]
     # Sorted, so that the draw depends on what is in the corpus and not on the order of documents.
     units = sorted({unit(document, entity) for document in corpus for entity in document.entities})

@@ -6,8 +6,9 @@ titles of an encyclopaedia, a phrase miner's output. It says what a dictionary c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Range
@@ -30,13 +31,18 @@ def read_phrases(path: Path) -> list[str]:
     return phrases
 
 
-def leave_open(corpus: Corpus, phrases: Sequence[str]) -> Corpus:
-    """Documents that are complete, but for the places where a phrase stands that no annotation covers exactly."""
+def leave_open(
+    corpus: Corpus, phrases: Sequence[str], further: Mapping[str, Sequence[Range]] = MappingProxyType({})
+) -> Corpus:
+    """Documents that are complete, but for the places where a phrase stands that no annotation covers exactly.
+
+    further   other such places, by document
+    """
     found = Matcher(Dictionary(Entry("phrase", surface) for surface in phrases), _LIBERAL).find(corpus)
     documents = []
     for document, matches in zip(corpus, found, strict=True):
         annotated = {(entity.start, entity.end) for entity in document.entities}
-        places = {(start, end) for start, end, _ in matches} - annotated
+        places = {*((start, end) for start, end, _ in matches), *further.get(document.id, ())} - annotated
         documents.append(document.replace(complete=True, unknown=_joined(places)))
     return Corpus(documents, notes=corpus.notes)
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
-from goldgap.report.render import render
+from goldgap.report.render import flat, render
+from goldgap.train.compose import recipe_for
 from goldgap.train.methods import METHODS
-from goldgap.train.recipe import Recipe
+from goldgap.train.recipe import AUTO, Recipe
 
 CAVEATS = {
     "distant dev": (
@@ -30,6 +31,23 @@ def card_of_further_types(descriptions: Mapping[str, str]) -> str:
     return f"\n## Types it was not trained for\n\nAdded behind the training, by description alone:\n\n{lines}"
 
 
+_OF_THE_UNKNOWN = ("policy.", "loss.", "two_step.", "model.kind")
+"""Settings that say what became of the unknown."""
+
+
+def _otherwise(recipe: Recipe) -> list[str]:
+    """Where a recipe takes the unknown in another way than its method does, but for what was left to the data."""
+    if recipe.method not in METHODS:
+        return []
+    usual = flat(recipe_for(recipe.method).model_dump(mode="json"))
+    own = flat(recipe.model_dump(mode="json"))
+    return [
+        f"{name.replace('.settings.', '.')} = {value}"
+        for name, value in own.items()
+        if name.startswith(_OF_THE_UNKNOWN) and usual.get(name) not in (value, AUTO)
+    ]
+
+
 def model_card(
     recipe: Recipe,
     labels: Labels,
@@ -44,7 +62,8 @@ def model_card(
     values = {
         "recipe": recipe,
         "labels": list(labels),
-        "method": METHODS[recipe.method],
+        "method": METHODS.get(recipe.method),
+        "otherwise": _otherwise(recipe),
         "widest": "any number of" if wide else f"at most {recipe.model.max_width}",
         "facts": facts,
         "best": best,

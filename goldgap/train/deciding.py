@@ -21,8 +21,11 @@ def deciding_settings(recipe: Recipe, files: Iterable[str]) -> dict[str, Any]:
         values[chosen]["settings"] = asdict(variant)  # type: ignore[arg-type]
     if ratio_is_open(recipe.policy):  # until the data decide it, which the resolved recipe says
         values["policy"]["settings"]["ratio"] = AUTO
-    if recipe.two_step.method:  # what it is, whatever its name
+    if recipe.two_step.method and recipe.two_step.explore:  # what it is, whatever its name
         values["two_step"]["method"] = METHODS[recipe.two_step.method].settings
+        own = METHODS[recipe.method].settings.get("train") if recipe.method in METHODS else None
+        if own:  # which settings of `train` are the method's own, and so not those of the exploratory training
+            values["two_step"]["own"] = own
     del values["method"]
     for place in {*unread(recipe), *(name for name in files if "." in name), "train.checkpoint_steps"}:
         group, _, name = place.partition(".")

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from goldgap.cli.signals import asked_to_stop
 from goldgap.core.errors import InputError
 from goldgap.train.place import LOCK, claim, unfinished
-from goldgap.train.signals import asked_to_stop
 from tests.slow.runs import (
     FORKS,
     STEPS,

@@ -201,11 +201,11 @@ def test_every_file_of_the_rooms_that_decide_is_accounted_for() -> None:
     by_choice = sum((*BY_MODEL.values(), *ENCODERS.values(), *LEXICON.values(), TWO_STEP), ())
     # Chosen otherwise; what it finds is hashed; looks on.
     aside = {"encode/transformer.py", "models/suspects.py", "encode/packaged.py", "unknown/ask.py"}
-    # Of recipes, which are in the key as a whole; of folders and signals; behind or beside the training.
+    # Of recipes, which are in the key as a whole; of folders; behind or beside the training.
     aside |= {
         f"train/{name}.py" for name in ("checks", "compose", "deciding", "methods", "recipe", "resolve", "unread")
     }
-    aside |= {"train/place.py", "train/signals.py", "train/left_out.py", "train/record.py"}
+    aside |= {"train/place.py", "train/left_out.py", "train/record.py"}
     assert names == ({*ALWAYS, *by_choice, *variants, *aside} & names)
     assert all((ROOT / name).is_file() for name in (*ALWAYS, *by_choice))
 

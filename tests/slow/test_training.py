@@ -22,6 +22,7 @@ from goldgap.models.predict import candidates
 from goldgap.train.compose import recipe_for
 from goldgap.train.loop import Stopped
 from goldgap.train.methods import METHODS
+from goldgap.train.recipe import Chosen
 from tests.tiny import lexicon_in
 
 pytestmark = pytest.mark.slow
@@ -265,6 +266,22 @@ def test_what_is_known_of_a_part_of_the_types_is_trained_on(method: str, tiny_en
 def test_a_corpus_without_entities_is_refused(tiny_encoder: Path) -> None:
     with pytest.raises(InputError, match="no entity in the training files"):
         Recognizer.train(Corpus([Document("a b")]), **settings(tiny_encoder))
+
+
+def test_documents_of_one_id_are_refused(tiny_encoder: Path) -> None:
+    twice = Corpus([*corpus(), *corpus()])
+    with pytest.raises(InputError, match="the id '1' belongs to several training documents"):
+        Recognizer.train(twice, **settings(tiny_encoder))
+    with pytest.raises(InputError, match="the id '1' belongs to several dev documents"):
+        Recognizer.train(corpus(), twice, **settings(tiny_encoder))
+
+
+def test_a_recipe_that_no_method_made_is_checked_and_trained(tiny_encoder: Path) -> None:
+    recipe = recipe_for("uniform", settings(tiny_encoder, epochs=1))
+    with pytest.raises(ConfigError, match="loss = crf: only a tagger"):
+        Recognizer.train(corpus(), recipe=recipe.model_copy(update={"loss": Chosen(name="crf")}))
+    model = Recognizer.train(corpus(), recipe=recipe.model_copy(update={"method": "mine"}))
+    assert "with the method `mine`, on the encoder" in model.card
 
 
 def test_an_unknown_method_or_setting_names_the_nearest(tiny_encoder: Path) -> None:

@@ -430,7 +430,9 @@ def test_two_training_files_that_number_from_one_are_told_apart(tmp_path: Path) 
         (tmp_path / name).write_text("Ann\tB-PER\nmet\tO\n\nBob\tI-PER\nmet\tO\n", encoding="utf-8")
     reading = Reading(strict=False, on_error="error", rule="lenient")
     both = reading.read_training([tmp_path / "a.conll"], [tmp_path / "b.conll"])
-    assert [document.id for document in both] == ["1", "2", "3", "4"]
+    assert [document.id for document in both] == ["a.conll:1", "a.conll:2", "b.conll:1", "b.conll:2"]
+    twice = reading.read_training([tmp_path / "a.conll"] * 2, [])
+    assert [document.id for document in twice] == ["1:1", "1:2", "2:1", "2:2"]
     assert [document.complete for document in both] == [False, False, True, True]
     assert any("2 x " in line for line in both.notes.lines())  # of both files
     evaluate(both, both)

@@ -24,7 +24,7 @@ from goldgap.compare.contender import contender, variants
 from goldgap.compare.contest import Contest, cautions_on, compare
 from goldgap.compare.identity import code_hash
 from goldgap.compare.runs import Data, Found, Run, Runs, Slot
-from goldgap.core.errors import ConfigError, RunError
+from goldgap.core.errors import ConfigError, InputError, RunError
 from goldgap.evaluate.bootstrap import holm
 from goldgap.evaluate.scores import evaluate
 from goldgap.report.experiment import experiment_rows
@@ -422,6 +422,34 @@ def test_texts_that_were_trained_on_and_types_that_were_not_are_told() -> None:
     assert not cautions_on(
         Data("", train, None, Corpus([Document("Eve", (Entity(0, 3, "PER"), Entity(1, 2, "MISC")))]), {})
     ).changes
+
+
+def test_a_type_of_which_all_annotations_were_taken_away_is_never_trained_on() -> None:
+    train = Corpus([Document("Ann", (Entity(0, 3, "PER"),)), Document("Oslo", dropped=(Entity(0, 4, "LOC"),))])
+    changes = cautions_on(Data("", train, None, Corpus([Document("Rome", (Entity(0, 4, "LOC"),))]), {})).changes
+    assert "entity of the type LOC in the test file, never trained on" in changes
+
+
+def test_documents_of_one_id_are_refused() -> None:
+    twice = Corpus([Document("Ann", id="1"), Document("Bob", id="1")])
+    with pytest.raises(InputError, match="the id '1' belongs to several test documents"):
+        Data("", sentences(1), None, twice, {})
+
+
+def test_without_any_dev_scores_nothing_is_trained(tmp_path: Path, trained: list[tuple[str, str, int]]) -> None:
+    given = data()
+    blind = Contest([contender("span"), contender("uniform:select_on=none")], [0], "span")
+    with pytest.raises(ConfigError, match="uniform:select_on=none: .* compared by their dev scores"):
+        compare(blind, Data("", given.train, None, given.test, {}), Runs(tmp_path))
+    assert not trained
+    assert compare(blind, given, Runs(tmp_path))["conditions"]
+
+
+def test_a_value_of_a_contender_may_have_a_colon() -> None:
+    recipe = contender("uniform:train.device=cuda:1:train.epochs=2").recipe(0)
+    assert (recipe.train.device, recipe.train.epochs) == ("cuda:1", 2)
+    with pytest.raises(ConfigError, match="--set fast: expected key=value"):
+        contender("uniform:fast")
 
 
 @pytest.mark.parametrize("text", ["Ann lives , in Oslo", "Ann  lives,\n in Oslo ", "Annlives,inOslo"])

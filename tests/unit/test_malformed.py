@@ -332,7 +332,13 @@ PARSES = {
     ),
     "brat empty annotation file": Parses(brat("Ada", ""), ["Ada"], [[]]),
     "brat text without annotations": Parses(
-        {**brat("Ada", "T1\tPER 0 3\tAda\n"), "folder/0.txt": b"Bob", "folder/._1.txt": b"\0\xff"},
+        {
+            **brat("Ada", "T1\tPER 0 3\tAda\n"),
+            "folder/0.txt": b"Bob",
+            "folder/._1.txt": b"\0\xff",  # an archive of another system leaves these behind
+            "folder/._1.ann": b"\0\xff",
+            "folder/.2.ann": b"\0\xff",
+        },
         ["Bob", "Ada"],
         [[], [(0, 3, "PER")]],
         changes={"text without a .ann file (read as a document without entities)": (1, ["folder/0.txt"])},

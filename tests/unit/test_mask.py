@@ -76,3 +76,9 @@ def test_a_share_outside_0_to_1_is_refused(gold: Corpus, drop: float) -> None:
 def test_documents_without_ids_are_told_apart() -> None:
     corpus = Corpus(Document("a", (Entity(0, 1, "X"),)) for _ in range(10))
     assert mask(corpus, 0.3, mode="exact").entity_count == 7
+
+
+def test_documents_of_one_id_are_refused() -> None:
+    twice = Corpus([Document("Ann", (Entity(0, 3, "PER"),), id="1")] * 2)
+    with pytest.raises(InputError, match="the id '1' belongs to several documents; give each document its own"):
+        mask(twice, 0.5)

@@ -74,6 +74,26 @@ def test_annotate_writes_what_is_known(run: Run, tmp_path: Path) -> None:
     assert [document.surface(entity) for entity in document.entities] == ["lead acetate"]
 
 
+@pytest.mark.parametrize(
+    ("terms", "options", "places"),
+    [
+        ("A\tlead acetate\nB\tlead acetate", ("--ambiguous", "drop"), ["lead acetate"]),
+        ("A\tlead acetate\nB\tlead acetate", (), []),
+        ("A\tafter lead\nA\tlead acetate", (), ["lead acetate"]),
+        ("A\tafter lead\nA\tlead acetate", ("--overlapping",), []),
+        ("A\tlead acetate\nB\tacetate", (), ["acetate"]),
+    ],
+)
+def test_places_that_the_dictionary_matches_and_does_not_label_are_unknown(
+    terms: str, options: tuple[str, ...], places: list[str], run: Run, tmp_path: Path
+) -> None:
+    for name, text in {"raw.txt": TEXT, "terms.tsv": terms, "phrases.txt": "no such phrase"}.items():
+        (tmp_path / name).write_text(text + "\n", encoding="utf-8")
+    run("annotate", "raw.txt", "-d", "terms.tsv", "--phrases", "phrases.txt", "-o", "labels.jsonl", *options)
+    (document,) = Corpus.read(tmp_path / "labels.jsonl")
+    assert surfaces(document) == places
+
+
 def test_leaving_the_unknown_alone_needs_something_known() -> None:
     entity = Entity(0, 10, "Disease", source="dictionary")
     with pytest.raises(InputError, match="--phrases"):

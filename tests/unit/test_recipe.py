@@ -13,8 +13,10 @@ from goldgap.core.errors import ConfigError, UnknownNameError
 from goldgap.losses import losses
 from goldgap.models.span import heads
 from goldgap.train.compose import parse_settings, recipe_for
+from goldgap.train.deciding import deciding_settings
 from goldgap.train.methods import METHODS
-from goldgap.train.recipe import Recipe
+from goldgap.train.recipe import Recipe, TwoStepSettings
+from goldgap.train.two_step import exploratory
 from goldgap.unknown import policies
 
 # Words
@@ -339,3 +341,17 @@ def test_a_statistic_that_auto_does_not_look_at_is_told() -> None:
     assert any(line.startswith("two_step.statistic changes nothing") for line in recipe_for("crf", settings).cautions())
     settings["two_step"]["share"] = 0.1
     assert not recipe_for("crf", settings).cautions()
+
+
+def test_the_method_decides_where_settings_of_its_own_are_not_those_of_the_exploratory_training() -> None:
+    def exploring(method: str, *layers: dict[str, Any]) -> Recipe:
+        return recipe_for(method, *layers, {"two_step": {"explore": 1, "method": "top-neg", "share": "auto"}})
+
+    span = exploring("span")
+    same = {**span.model_dump(mode="json", exclude_none=True), "method": "uniform"}
+    uniform = exploring("uniform", same)
+    weights = [exploratory(one).train.known_weight for one in (span, uniform)]
+    assert weights == [0.2, 1.0]
+    assert deciding_settings(span, ()) != deciding_settings(uniform, ())
+    single = [one.model_copy(update={"two_step": TwoStepSettings()}) for one in (span, uniform)]
+    assert deciding_settings(single[0], ()) == deciding_settings(single[1], ())

@@ -19,13 +19,17 @@ from goldgap.cli.show import show_contest
 from goldgap.compare.contest import compare
 from goldgap.compare.runs import Runs
 from goldgap.core.files import commit_directory, hashes_of, sha256
+from goldgap.core.labels import Labels
+from goldgap.core.notes import Notes
 from goldgap.demo import DEV, DICTIONARY, TEST
 from goldgap.evaluate.scores import evaluate
+from goldgap.report.card import model_card
 from goldgap.report.comparison import comparison_markdown, tables_of, verdict_of
 from goldgap.report.examples import examples_of, lanes
 from goldgap.report.html import comparison_page, evaluation_page, parts_of, training_page
 from goldgap.report.render import TEMPLATES
 from goldgap.report.svg import STYLE
+from goldgap.train.compose import recipe_for
 from tests.command import Run
 from tests.reports import comparison_values, evaluation_values, training_values
 from tests.unit.test_contest import contest, data, pretend
@@ -572,3 +576,18 @@ def test_every_colour_of_text_and_lines_is_read_in_light_and_dark() -> None:
         for name in ("ink", "soft", "gold", "predicted"):
             assert contrast(scheme[name], scheme["card"]) >= 4.5, name
         assert contrast(scheme["ink"], scheme["caution"]) >= 4.5
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "told"),
+    [
+        ("uniform", {}, "which trains on a few unannotated spans, drawn evenly, on the encoder"),
+        ("uniform", {"policy": {"settings": {"ratio": 0.5}}}, "drawn evenly, on the encoder"),  # left to the data
+        ("span", {"policy": {"name": "uniform"}}, "as a negative, but for `policy.name = uniform`, on the encoder"),
+        ("nrces", {"loss": {"settings": {"w": 9.0}}}, "into a bounded one, but for `loss.w = 9.0`, on the encoder"),
+        ("default", {"two_step": {"explore": 0}}, "the rest, but for `two_step.explore = 0`, on the encoder"),
+    ],
+)
+def test_a_card_says_where_the_method_was_not_followed(method: str, settings: dict[str, Any], told: str) -> None:
+    card = model_card(recipe_for(method, settings), Labels(("PER",)), {}, [], 0, Notes())
+    assert told in " ".join(card.split())

@@ -127,6 +127,18 @@ def test_documents_of_a_stream_without_an_id_are_numbered(tmp_path: Path) -> Non
     assert [document.id for document in Corpus.read(tmp_path / "a.jsonl")] == ["1", "2"]
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_number_is_no_id_that_another_document_has(whole: bool, tmp_path: Path) -> None:
+    documents = [ADA.replace(id="2"), ADA.replace(id="")]
+    write_stream(documents if whole else iter(documents), tmp_path / "a.jsonl")
+    assert [document.id for document in Corpus.read(tmp_path / "a.jsonl")] == ["2", "unnamed-2"]
+
+
+def test_ids_that_come_later_are_known_of_a_list(tmp_path: Path) -> None:
+    write_stream([ADA.replace(id=""), ADA.replace(id="1")], tmp_path / "a.jsonl")
+    assert [document.id for document in Corpus.read(tmp_path / "a.jsonl")] == ["unnamed-1", "1"]
+
+
 def test_a_token_file_marks_unknown_words_from_its_beginning_when_only_the_last_document_has_some(
     tmp_path: Path,
 ) -> None:
