@@ -12,10 +12,11 @@ from typing import Any
 from goldgap.core.config import load, read_toml, to_toml
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Entity, label_problem
-from goldgap.core.errors import ConfigError, IntegrityError
-from goldgap.core.files import MANIFEST, commit_directory, read_text, verify_directory
+from goldgap.core.errors import ConfigError, IntegrityError, require
+from goldgap.core.files import MANIFEST, commit_directory, read_text, require_unicode, verify_directory
 from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
+from goldgap.decode import decoders
 from goldgap.encode.device import device_named
 from goldgap.models.bi_encoder import BiEncoder
 from goldgap.models.model import Model
@@ -36,6 +37,7 @@ from goldgap.train.two_step import train_in_two_steps
 WEIGHTS = "model.safetensors"
 CARD = "README.md"
 LEFT_OUT_LIST = "left_out.jsonl"
+_READ = "Corpus.read(path) reads one from a file"
 _FILES = (WEIGHTS, CARD, "recipe.toml", "labels.json", "metrics.jsonl", "config.json")
 
 
@@ -71,7 +73,7 @@ class Recognizer:
         *,
         method: str | None = None,
         recipe: Recipe | None = None,
-        work: Path | None = None,
+        work: str | Path | None = None,
         observe: Observer = lambda _: None,
         stopped: Callable[[], bool] = lambda: False,
         **settings: Any,
@@ -92,11 +94,13 @@ class Recognizer:
             for caution in recipe.cautions():
                 warnings.warn(caution, stacklevel=2)
         check(recipe)
-        corpus.require_own_ids("training documents")
-        if dev is not None:
-            dev.require_own_ids("dev documents")
+        for documents, what in ((corpus, "training documents"), (dev, "dev documents")):
+            if documents is not None:
+                require(documents, Corpus, f"the {what} are a Corpus", _READ)
+                documents.require_own_ids(what)
         way = train_in_two_steps if recipe.two_step.explore else train
-        run = way(recipe, corpus, dev, work=work, observe=observe, stopped=stopped)
+        folder = None if work is None else Path(work)
+        run = way(recipe, corpus, dev, work=folder, observe=observe, stopped=stopped)
         card = model_card(
             run.recipe,
             run.model.labels,
@@ -118,6 +122,7 @@ class Recognizer:
 
     def __call__(self, text: str) -> list[Entity]:
         """The entities of one text, with their probabilities."""
+        require(text, str, "one text is asked about", "predict(documents) takes several")
         (document,) = self.predict([Document(text)])
         return list(document.entities)
 
@@ -126,12 +131,18 @@ class Recognizer:
 
         notes   gets what could not be read whole
         """
-        return predict(self.model, documents, notes=notes, **self.recipe.decode.model_dump())
+        require(documents, Iterable, "documents are asked about", _READ)
+        return predict(self.model, map(_document, documents), notes=notes, **self.recipe.decode.model_dump())
+
+    def __repr__(self) -> str:
+        types = ", ".join(self.labels)
+        return f"<Recognizer: {self.recipe.method} on {self.recipe.encoder.name}, types {types}>"
 
     def with_decoding(self, **changes: Any) -> Recognizer:
         """The same model under other settings of decoding, e.g. min_prob=0.8."""
         settings = self.recipe.model_dump(mode="json", exclude_none=True)
         settings["decode"] |= changes
+        decoders.get(settings["decode"]["how"])
         return self._with(self.model, load(Recipe, settings))
 
     def with_types(self, /, **descriptions: str) -> Recognizer:
@@ -175,9 +186,10 @@ class Recognizer:
         min_prob   least probability; None: as the model was made
         notes      gets what could not be read whole
         """
+        require(corpus, Corpus, "a Corpus is looked through", _READ)
         knowledge = knowledge_of(self.recipe, self.labels, flat=is_flat(corpus))
-        settings = self.recipe.decode.model_dump() | ({} if min_prob is None else {"min_prob": min_prob})
-        return suspects(self.model, corpus, knowledge, notes=notes, **settings)
+        asked = self if min_prob is None else self.with_decoding(min_prob=min_prob)
+        return suspects(self.model, corpus, knowledge, notes=notes, **asked.recipe.decode.model_dump())
 
     @property
     def labels(self) -> Labels:
@@ -187,6 +199,7 @@ class Recognizer:
         """Write a new directory, whole or not at all, with the hash of every file."""
         from safetensors.torch import save_file
 
+        require_unicode(Path(path))
         with commit_directory(Path(path)) as folder:
             save_file(contiguous(self.model.state_dict()), folder / WEIGHTS)
             self.model.save_config(folder)
@@ -208,9 +221,14 @@ class Recognizer:
         from safetensors.torch import load_file
 
         folder = Path(path)
+        require_unicode(folder)
         if not os.path.exists(folder / MANIFEST):
-            what = "it has no manifest.json" if os.path.isdir(folder) else "there is no such folder"
-            raise IntegrityError(f"{what}, expected the folder that goldgap train wrote", path=folder)
+            what = "there is no such folder"
+            if os.path.exists(folder):
+                what = "it has no manifest.json" if os.path.isdir(folder) else "a file"
+            raise IntegrityError(
+                f"{what}, expected the folder that goldgap train wrote; the model comes first", path=folder
+            )
         names = verify_directory(folder)
         for name in _FILES:
             if name not in names:
@@ -222,3 +240,9 @@ class Recognizer:
         model.to(device_named(device)).eval()
         metrics = [json.loads(line) for line in read_text(folder / "metrics.jsonl").split("\n") if line]
         return cls(model, recipe, metrics, read_text(folder / CARD))
+
+
+def _document(given: object) -> Document:
+    require(given, Document, "documents are asked about", "Document('a text') makes one of a text, and " + _READ)
+    assert isinstance(given, Document)
+    return given

@@ -78,6 +78,15 @@ def main() -> None:
             raise
         typer.echo(f"goldgap: this command needs {error.name}: pip install 'goldgap[train]'", err=True)
         sys.exit(1)
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and "allocate memory" not in str(error):
+            raise
+        typer.echo(
+            "goldgap: out of memory; train with a smaller train.token_budget, train.batch_size or encoder.window, "
+            "evaluate with fewer --samples, or give this machine fewer documents at a time",
+            err=True,
+        )
+        sys.exit(1)
     except OSError as error:
         if error.filename is not None:  # a name too long, a folder that may not be entered
             typer.echo(f"goldgap: {error.filename}: cannot be opened: {error.strerror}", err=True)

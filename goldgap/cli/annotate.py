@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from goldgap.cli.options import Output, Reading, check_annotated, with_reading
+from goldgap.cli.options import Output, Reading, check_annotated, of_files, with_reading
 
 
 class CaseChoice(StrEnum):
@@ -69,7 +69,10 @@ def annotate(
     judge = reading.read(gold) if gold is not None else None
     rules = MatchRules(case=case.value, ambiguous=ambiguous.value, overlapping=overlapping, plurals=plurals)
     labelled = label(corpus, terms, rules)
-    quality = evaluate(judge, labelled.corpus) if judge is not None else None
+    quality = None
+    if judge is not None and gold is not None:
+        with of_files(gold, text):
+            quality = evaluate(judge, labelled.corpus)
     written = labelled.corpus
     if phrases is not None:
         written = leave_open(written, read_phrases(phrases), labelled.usage.passed_over)

@@ -15,6 +15,7 @@ import typer
 
 from goldgap.cli.options import CompleteFiles, EncoderName, Reading, TrainingFiles, shares, with_reading
 
+LONGEST_NAME = 150
 USUAL = "span,default,uniform,weighted,top-neg,nrces"
 MOST_SEEDS = 1000
 HELPER = "GOLDGAP_HELPER"
@@ -75,8 +76,10 @@ def compare(
     from goldgap.core.errors import ConfigError
     from goldgap.core.files import keep_apart
 
-    if name and "/" in name:
-        raise ConfigError(f"--name {name}: runs are kept in files of this name, so it can have no /")
+    if name and ("/" in name or len(name.encode(errors="replace")) > LONGEST_NAME):
+        raise ConfigError(
+            f"--name {name}: runs are kept in files of this name, so it can have no / and {LONGEST_NAME} bytes at most"
+        )
     keep_apart(output, *(files or []), *(complete or []), dev, test)
     contest = _contest(methods, seeds, baseline, drop, grid or [], _shared(encoder, epochs, settings or []))
     data = _data(name or test.stem, files or [], complete or [], dev, test, reading)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goldgap.cli.options import Reading, predictions_of, shares, with_reading
+from goldgap.cli.options import Reading, of_files, predictions_of, shares, with_reading
 
 if TYPE_CHECKING:
     from goldgap import Corpus
@@ -206,7 +206,9 @@ def threshold(
 
     _apart(output, gold, predictions)
     truth = reading.read(gold)
-    _tell(thresholds(truth, predictions_of(predictions, truth, reading).corpus), output, as_json)
+    with of_files(gold, predictions):
+        found = thresholds(truth, predictions_of(predictions, truth, reading).corpus)
+    _tell(found, output, as_json)
 
 
 @app.command()

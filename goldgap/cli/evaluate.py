@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from goldgap.cli.options import Html, Predictions, Reading, Seed, predictions_of, with_reading
+from goldgap.cli.options import Html, Predictions, Reading, Seed, of_files, predictions_of, with_reading
 
 if TYPE_CHECKING:
     from goldgap import Corpus
@@ -53,8 +53,13 @@ def evaluate(
         raise ConfigError("--train is for the report: name its file with --html")
     truth = reading.read(gold)
     found = predictions_of(predictions, truth, reading)
-    result = score(truth, found.corpus, samples=samples, seed=seed)
-    other = score(truth, predictions_of(against, truth, reading).corpus, samples=0) if against is not None else None
+    _caution(gold, truth, predictions, found.corpus)
+    with of_files(gold, predictions):
+        result = score(truth, found.corpus, samples=samples, seed=seed)
+    other = None
+    if against is not None:
+        with of_files(gold, against):
+            other = score(truth, predictions_of(against, truth, reading).corpus, samples=0)
     contest = compare(other.strict_counts, result.strict_counts, samples=samples, seed=seed) if other else None
     values = result.to_json()
     if contest is not None:
@@ -70,6 +75,19 @@ def evaluate(
             show_against(contest, str(against))
     if html is not None:
         (err if as_json else out).print(f"\nreport written to {html}", soft_wrap=True)
+
+
+def _caution(gold: Path, truth: Corpus, predictions: Path, found: Corpus) -> None:
+    """Say what makes every score meaningless."""
+    from goldgap.cli.show import err
+    from goldgap.core.document import MODEL
+
+    made_by = {entity.source for document in truth for entity in document.entities}
+    if made_by == {MODEL}:
+        err.print(f"caution: a model made all annotations of {gold}; the gold comes first", soft_wrap=True)
+    for path, corpus in ((gold, truth), (predictions, found)):
+        if not corpus.entity_count:
+            err.print(f"caution: {path} has no entity at all", soft_wrap=True)
 
 
 def _write_page(

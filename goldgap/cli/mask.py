@@ -47,9 +47,9 @@ def mask(
     from goldgap.core.files import check_target, keep_apart
     from goldgap.distant.mask import mask as drop_entities
 
+    check_annotated(output, corpus)
     holds_dropped = output.suffix.lower() == ".jsonl"
     beside = output.with_name(output.name + ".dropped.jsonl")
-    check_annotated(output, corpus)
     if not holds_dropped:
         check_target(beside)
         keep_apart(beside, corpus)
@@ -57,9 +57,15 @@ def mask(
     masked = drop_entities(whole, drop, by=by.value, mode=mode.value, seed=seed)
     dropped = whole.entity_count - masked.entity_count
     written = masked if holds_dropped else masked.map(lambda document: document.replace(dropped=()))
-    show_notes(written.write(output, strict=reading.strict), f"while writing {output}")
     if not holds_dropped:
-        masked.write(beside)
+        masked.write(beside)  # first: without it, what was dropped would be lost
+    try:
+        show_notes(written.write(output, strict=reading.strict), f"while writing {output}")
+    except BaseException:
+        if not holds_dropped:
+            beside.unlink()
+        raise
+    if not holds_dropped:
         out.print(f"what was dropped: {beside}", soft_wrap=True)
     share = 100 * dropped / max(whole.entity_count, 1)
     out.print(f"{dropped:,} of {whole.entity_count:,} entities dropped ({share:.1f} %): {output}", soft_wrap=True)

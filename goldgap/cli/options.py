@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
@@ -149,10 +150,25 @@ def check_annotated(output: Path, *sources: Path | None) -> None:
     from goldgap.core.errors import InputError
     from goldgap.core.files import keep_apart
 
+    if not output.name:
+        raise InputError("expected the name of a file to write", path=output)
     keep_apart(output, *sources)
     formats = ".jsonl, .conll, .ann or .pubtator"
     if ".txt" in format_of(output, hint=f"name it {formats}").extensions:
         raise InputError(f"raw text holds no annotations; write {formats}", path=output)
+
+
+@contextmanager
+def of_files(*paths: Path) -> Iterator[None]:
+    """What is wrong with several files together is told with their names."""
+    from goldgap.core.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        if error.path is not None:
+            raise
+        raise InputError(error.message, path=", ".join(map(str, paths))) from None
 
 
 def shares(text: str, option: str) -> list[float]:

@@ -11,7 +11,9 @@ import typer
 from goldgap.cli.options import Device, Model, Output, Reading, check_annotated, with_reading
 
 if TYPE_CHECKING:
-    from goldgap import Document
+    from goldgap import Document, Entity
+
+SHOWN = 5
 
 
 @with_reading
@@ -41,7 +43,7 @@ def predict(
     Example: goldgap predict model news.txt -o found.jsonl
     """
     from goldgap import Recognizer
-    from goldgap.cli.show import out, show_notes
+    from goldgap.cli.show import out, show_entities, show_notes
     from goldgap.core.corpus import write_stream
     from goldgap.core.notes import Notes
 
@@ -53,11 +55,13 @@ def predict(
         recognizer = recognizer.with_types(**_types(types))
     read, lost = Notes(), Notes()
     counts = {"documents": 0, "entities": 0}
+    first: list[tuple[Document, Entity]] = []
 
     def counted() -> Iterator[Document]:
         for document in recognizer.predict(reading.stream(source, read), lost):
             counts["documents"] += 1
             counts["entities"] += len(document.entities)
+            first.extend((document, entity) for entity in document.entities[: SHOWN - len(first)])
             yield document
         if reading.strict:
             lost.refuse_changes()
@@ -66,6 +70,7 @@ def predict(
     show_notes(read, f"while reading {source}")
     show_notes(lost, "while predicting")
     show_notes(written, f"while writing {output}")
+    show_entities(first)
     out.print(f"{counts['entities']:,} entities in {counts['documents']:,} documents: {output}", soft_wrap=True)
 
 

@@ -10,6 +10,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from goldgap.core.document import Document, Entity
 from goldgap.core.findings import Check, Finding
 from goldgap.core.notes import Notes
 from goldgap.evaluate.bootstrap import Comparison
@@ -52,11 +53,31 @@ def show_suspects(found: Iterable[Suspect]) -> None:
     """One line a surface, with its likeliest place."""
     for suspect in found:
         place = suspect.places[0]
-        line = Text(f"{place.score:.2f} x{len(suspect.places):<3} {suspect.label:<6} ")
-        line.append(one_line(place.before[-24:]), style="dim")
-        line.append(one_line(suspect.surface), style="bold")
-        line.append(one_line(place.after), style="dim")
-        out.print(line, no_wrap=True, overflow="ellipsis")
+        head = f"{place.score:.2f} x{suspect.counted:<3} {suspect.label:<6} "
+        _show_place(head, place.before, suspect.surface, place.after)
+
+
+def show_entities(found: Iterable[tuple[Document, Entity]]) -> None:
+    """One line an entity, in its context."""
+    for document, entity in found:
+        before, after = document.text[: entity.start], document.text[entity.end :]
+        _show_place(f"{entity.score or 0:.2f} {entity.label:<6} ", before, document.surface(entity), after)
+
+
+def _show_place(head: str, before: str, surface: str, after: str) -> None:
+    line = Text(head)
+    line.append(one_line(_last_words(before, 24)), style="dim")
+    line.append(f"[{one_line(surface)}]", style="bold")
+    line.append(one_line(after[:80]), style="dim")
+    out.print(line, no_wrap=True, overflow="ellipsis")
+
+
+def _last_words(text: str, most: int) -> str:
+    """The end of a text, from where a word begins."""
+    if len(text) <= most:
+        return text
+    _, blank, rest = text[-most:].partition(" ")
+    return f"…{rest}" if blank else text[-most:]
 
 
 def one_line(text: str) -> str:
@@ -91,7 +112,7 @@ def show_findings(findings: Iterable[Finding]) -> None:
         out.print(Text(f"{finding.what}: {finding.count:,}", style="bold"))
         for example in finding.examples:
             out.print(Text(f"  {example}"), no_wrap=True, overflow="ellipsis")
-        if finding.count > len(finding.examples):
+        if finding.more:
             out.print(Text("  ...", style="dim"))
         out.print(Text(f"  -> {finding.advice}", style="dim"))
 

@@ -36,7 +36,7 @@ def train(
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="Any setting (docs/settings.md), as in policy.ratio=0.1. Repeatable."
+            "--set", metavar="KEY=VALUE", help="Any setting (docs/settings.md), as in train.batch_size=16. Repeatable."
         ),
     ] = None,
     recipe: Annotated[Path | None, typer.Option(help="A TOML file of settings, as the recipe.toml of a model.")] = None,
@@ -62,7 +62,7 @@ def train(
 
     read = [*(files or []), *(complete or []), *([] if dev is None else [dev])]
     own = Path(encoder) if encoder is not None else None
-    _check_written([html, record], [*read, follow, recipe, types, own])
+    _check_written([html, record], [*read, follow, recipe, types, own], output)
     if follow is not None and record is None:
         raise ConfigError("--follow is for the record: name its file with --record")
     called = _recipe(
@@ -118,14 +118,20 @@ def _trained(
     return model
 
 
-def _check_written(files: list[Path | None], read: list[Path | None]) -> None:
-    """Refuse names that cannot be written to, or are read."""
+def _check_written(files: list[Path | None], read: list[Path | None], output: Path) -> None:
+    """Refuse names that cannot be written to, are read, or stand twice."""
+    from goldgap.core.errors import ConfigError
     from goldgap.core.files import check_target, keep_apart
 
+    model = output.resolve()
+    taken = {model, model.parent / f"{model.name}.unfinished"}
     for file in files:
         if file is not None:
             check_target(file)
             keep_apart(file, *read)
+            if {file.resolve(), *file.resolve().parents} & taken:
+                raise ConfigError(f"{file} is written twice by this call: give each output a name of its own")
+            taken.add(file.resolve())
 
 
 def _tell_beginning(output: Path, *, resume: bool) -> None:
@@ -133,7 +139,7 @@ def _tell_beginning(output: Path, *, resume: bool) -> None:
     from goldgap.cli.show import err
     from goldgap.train.place import begun, unfinished
 
-    if resume and not begun(unfinished(output)):
+    if resume and output.name and not output.exists() and not begun(unfinished(output)):
         err.print(f"caution: nothing to go on from in {unfinished(output)}; the run begins anew", soft_wrap=True)
 
 

@@ -11,9 +11,11 @@ from rich.text import Text
 
 from goldgap.cli.show import err, out, percent
 from goldgap.core.corpus import Corpus
+from goldgap.report.render import counted
+from goldgap.train.checks import cautions_about
 from goldgap.train.loop import Observer, Seen
 from goldgap.train.recipe import Recipe
-from goldgap.train.split import held_out
+from goldgap.train.split import HELD_OUT
 
 SMOOTH = 0.95
 """How much of the loss and speed shown is that of earlier steps."""
@@ -22,20 +24,19 @@ SMOOTH = 0.95
 @contextmanager
 def watching(recipe: Recipe, corpus: Corpus, dev: Corpus | None) -> Iterator[Observer]:
     """An observer that shows the run in the terminal."""
-    for caution in recipe.cautions():
+    for caution in (*recipe.cautions(), *cautions_about(recipe, corpus)):
         err.print(Text(f"caution: {caution}", style="yellow"))
     judged = (
-        f"dev set of {len(dev):,}"
+        f"the epoch is chosen on {counted(len(dev), 'document')}"
         if dev is not None
-        else "selection on none"
+        else "the last epoch is kept"
         if recipe.select_on == "none"
-        else f"{held_out(len(corpus)):,} of them held out as a distant dev set"
+        else f"one in {HELD_OUT} documents is held out for the choice"
     )
-    out.print(
-        f"{recipe.method} on {recipe.encoder.name}: {len(corpus):,} documents, {corpus.entity_count:,} entities of "
-        f"{len(corpus.labels)} types, {judged}",
-        soft_wrap=True,
-    )
+    documents, types = counted(len(corpus), "document"), counted(len(corpus.labels), "type")
+    entities = counted(corpus.entity_count, "entity", "entities")
+    out.print(f"{recipe.method} on {recipe.encoder.name}", soft_wrap=True)
+    out.print(f"{documents}, {entities} of {types}; {judged}", soft_wrap=True)
     bar = Progress(
         TextColumn("epoch {task.fields[epoch]}"),
         BarColumn(bar_width=None),

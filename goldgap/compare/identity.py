@@ -26,6 +26,7 @@ from goldgap.unknown import policies
 ROOT = Path(__file__).parents[1]
 ALWAYS = (
     "core/document.py",
+    "core/labels.py",
     "corpus/words.py",
     "decode.py",
     "encode/align.py",

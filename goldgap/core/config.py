@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
 
@@ -71,6 +72,8 @@ def _sentence(kind: type[Settings], place: tuple[int | str, ...], what: str, mes
         hint = (
             f"; what a variant has of its own stands under [{above}.settings]" if f"{above}.settings" in names else ""
         )
+        if elsewhere := [name for name in _dotted(kind) if name.rpartition(".")[2] == place[-1]]:
+            return f"there is no setting {'.'.join(map(str, place))!r}; did you mean {' or '.join(elsewhere)}?"
         return unknown_name("setting", ".".join(map(str, place)), names) + hint
     # Where a value may be of several kinds, pydantic adds theirs, as in constrained-float and literal['auto'].
     key = ".".join(part for part in map(str, place) if not re.search(r"[-\[]", part))
@@ -86,6 +89,15 @@ def _group(kind: type[Settings], place: tuple[int | str, ...]) -> type[Settings]
         field = kind.model_fields.get(str(name))
         kind = _settings_in(field.annotation) or kind if field is not None else kind
     return kind
+
+
+def _dotted(kind: type[Settings], before: str = "") -> Iterator[str]:
+    """The names of all settings, those of groups behind the name of the group."""
+    for name, field in kind.model_fields.items():
+        if inner := _settings_in(field.annotation):
+            yield from _dotted(inner, f"{before}{name}.")
+        else:
+            yield before + name
 
 
 def _settings_in(annotation: object) -> type[Settings] | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from goldgap.core.document import Document
-from goldgap.core.errors import ConfigError, CorpusError, InputError
+from goldgap.core.errors import ConfigError, CorpusError, InputError, require
 from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
 from goldgap.core.registry import Registry, unknown_name
@@ -88,7 +88,7 @@ class Corpus:
 
     @property
     def labels(self) -> Labels:
-        """The types of the entities, in order of name."""
+        """The types of the entities, and those that a document says it is complete for, in order of name."""
         return Labels.seen_in(self.documents)
 
     @property
@@ -194,6 +194,8 @@ def free_id(number: int, *taken: Container[str]) -> str:
 def _named(documents: Iterable[Document]) -> list[Document]:
     """The documents, each with its id, or a free one where it has none."""
     documents = list(documents)
+    for document in documents:
+        require(document, Document, "a corpus is made of documents", "Document('a text') makes one")
     if all(document.id for document in documents):
         return documents
     stated = {document.id for document in documents}
@@ -221,6 +223,8 @@ def _options(given: dict[str, object]) -> ReadOptions:
     for name, kind in (("on_error", OnError), ("rule", TagRule), ("join", Join)):
         if name in given and given[name] not in get_args(kind):
             raise ConfigError(f"{name} is {given[name]!r}, expected one of {', '.join(get_args(kind))}")
+    if not isinstance(given.get("complete"), bool | frozenset | None):
+        raise ConfigError(f"complete is {given['complete']!r}, expected True, False or a frozenset of types")
     if given.get("separator") == "":
         raise ConfigError("separator is '', expected tab, space or the string between two columns")
     return ReadOptions(**given)  # type: ignore[arg-type]

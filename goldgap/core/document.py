@@ -120,6 +120,8 @@ def _problems(document: Document) -> Iterator[str]:
                 yield f"{kind} {entity!r}: {problem}"
             elif entity.score is not None and not math.isfinite(entity.score):
                 yield f"{kind} {entity!r}: the score is not a finite number"
+    if not isinstance(document.complete, bool | frozenset):
+        yield f"complete is {document.complete!r}, expected True, False or a frozenset of types"
     for label in () if isinstance(document.complete, bool) else document.complete:
         if problem := label_problem(label):
             yield f"complete: {problem}"

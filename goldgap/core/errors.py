@@ -39,6 +39,13 @@ class InputError(GoldgapError):
         super().__init__(place + message)
 
 
+def require(value: object, kind: type, what: str, hint: str) -> None:
+    """Raise where a call was given something else than it takes."""
+    if not isinstance(value, kind):
+        found = f"{value!r:.60}" if isinstance(value, str) else f"a {type(value).__name__}"
+        raise InputError(f"{what}, found {found}: {hint}")
+
+
 class CorpusError(InputError):
     """A corpus file is malformed."""
 

@@ -139,6 +139,8 @@ def check_target(path: Path) -> None:
         raise InputError("a device, pipe or socket, expected the name of a file to write", path=path)
     if not os.path.isdir(path.parent):
         raise InputError(f"the folder {path.parent} does not exist; create it first", path=path)
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"the folder {path.parent} may not be written to; choose another place", path=path)
 
 
 def keep_apart(target: Path, *sources: Path | None) -> None:
@@ -157,6 +159,16 @@ def keep_apart(target: Path, *sources: Path | None) -> None:
             )
 
 
+def require_unicode(path: Path) -> None:
+    """Raise for a folder whose name is no text: the libraries that write weights and tokenizers take none."""
+    try:
+        os.path.abspath(path).encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            "the folder's name is not UTF-8, which a model cannot lie under; rename it", path=path
+        ) from None
+
+
 def make_folder(path: Path) -> None:
     """A folder to write into, with those around it; one that is there is kept."""
     try:
@@ -170,6 +182,7 @@ def write_atomic(path: Path) -> Iterator[IO[str]]:
     """A UTF-8 text file that appears under its name only when it is complete and on disk, with the old one's mode."""
     check_target(path)
     target = Path(os.path.realpath(path))  # a link stays a link: the file that it points to is replaced
+    remove_stale(target.parent, target.name)
     temporary = target.with_name(f".tmp-{target.name}-{os.getpid()}")
     try:
         with temporary.open("w", encoding="utf-8", newline="\n") as handle:
@@ -198,6 +211,7 @@ def commit_directory(path: Path) -> Iterator[Path]:
     check_target(path)
     temporary = path.with_name(f".tmp-{path.name}-{os.getpid()}")
     shutil.rmtree(temporary, ignore_errors=True)
+    remove_stale(path.parent, path.name)
     try:
         temporary.mkdir()
         yield temporary

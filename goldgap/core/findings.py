@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 EXAMPLES_KEPT = 5
@@ -10,17 +10,22 @@ EXAMPLES_KEPT = 5
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something worth a look: how often, a few examples, what to do about it."""
+    """Something worth a look: how often, a few examples (and whether there are more), what to do about it."""
 
     what: str
     count: int
     examples: tuple[str, ...]
     advice: str
+    more: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {"what": self.what, "count": self.count, "examples": self.examples, "advice": self.advice}
 
     @classmethod
     def of(cls, what: str, examples: list[str], advice: str, *, count: int | None = None) -> Finding:
         """A finding with the first few examples; the count is their number unless given."""
-        return cls(what, len(examples) if count is None else count, tuple(examples[:EXAMPLES_KEPT]), advice)
+        number = len(examples) if count is None else count
+        return cls(what, number, tuple(examples[:EXAMPLES_KEPT]), advice, len(examples) > EXAMPLES_KEPT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,5 +41,5 @@ class Check:
         return {
             "facts": self.facts,
             "table": [dict(zip(self.columns, row, strict=True)) for row in self.rows],
-            "findings": [asdict(finding) for finding in self.findings],
+            "findings": [finding.to_json() for finding in self.findings],
         }

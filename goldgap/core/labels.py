@@ -27,11 +27,10 @@ class Labels:
 
     @classmethod
     def seen_in(cls, documents: Iterable[Document]) -> Labels:
-        """Every type that an entity, a dropped entity or a statement of completeness names."""
+        """Every type that an entity or a statement of completeness names; what was masked is not to be known."""
         names: set[str] = set()
         for document in documents:
             names.update(entity.label for entity in document.entities)
-            names.update(entity.label for entity in document.dropped)
             if isinstance(document.complete, frozenset):
                 names |= document.complete
         return cls.of(names)

@@ -50,6 +50,8 @@ class Registry(Generic[T]):
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """The sentence for a name that does not exist: the nearest one, and all there are."""
     names = list(known)
+    if not names:
+        return f"there is no {kind} {name!r}: there is none at all"
     near = get_close_matches(name, names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     return f"there is no {kind} {name!r}{hint} Known: {', '.join(names)}"

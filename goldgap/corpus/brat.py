@@ -10,7 +10,7 @@ from pathlib import Path
 from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
 from goldgap.core.document import Document, Entity
 from goldgap.core.errors import CorpusError, DocumentError, InputError
-from goldgap.core.files import check_source, commit_directory, files_in, safe_join
+from goldgap.core.files import MANIFEST, check_source, commit_directory, files_in, safe_join
 from goldgap.core.notes import Notes
 from goldgap.corpus.lines import keep_mark, read_lines, read_whole
 from goldgap.corpus.lost import count_lost, count_unsaid
@@ -44,6 +44,8 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
     inner = sorted(folder for folder in path.iterdir() if folder.is_dir() and files_in(folder, "*.ann"))
     if not annotations:
         hint = f"; there are some in {inner[0].name}: name that folder" if inner else ""
+        if (path / MANIFEST).exists():
+            hint = "; it looks like a model, which no corpus is read from: are the arguments exchanged?"
         raise CorpusError(f"no .ann file in this folder; brat keeps NAME.ann beside NAME.txt{hint}", path=path)
     for folder in inner:
         notes.change("folder of .ann files inside the folder (not read; name it on its own)", str(folder))

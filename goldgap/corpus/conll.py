@@ -175,7 +175,7 @@ def _add_row(sentence: _Sentence, cells: list[str], columns: int, first_row: int
     if not word:
         raise InputError("an empty token, expected one before the separator")
     tags = [cell]
-    if "," in cell and all("-" in part for part in cell.split(",")):
+    if "," in cell and all("-" in part and _is_tag(part) for part in cell.split(",")):
         if options.on_error != "repair":
             raise InputError(f"several labels in one cell, {cell!r}; keep them all with --on-error repair")
         tags = cell.split(",")

@@ -47,7 +47,13 @@ def inspect(corpus: Corpus, others: Sequence[tuple[str, Corpus]] = ()) -> Check:
             for name, other in others
         ),
         *(
-            Finding(what, tally.count, tuple(tally.examples), "decided while reading; --strict makes it an error")
+            Finding(
+                what,
+                tally.count,
+                tuple(tally.examples),
+                "decided while reading; --strict makes it an error",
+                tally.count > len(tally.examples),
+            )
             for what, tally in corpus.notes.changes.items()
         ),
     ]

@@ -18,8 +18,11 @@ from goldgap.corpus.conll import join_words
 from goldgap.corpus.lines import Ids, iterate_lines
 
 _KEYS = {"id", "text", "entities", "tokens", "complete", "rejected", "unknown", "dropped"}
+_OTHERS = ("spans", "labels", "label", "ner", "ner_tags", "annotations")
+"""Where other tools keep annotations."""
 _LIKE_A_NUMBER = re.compile(r"(unnamed-)*[0-9]+")
 _ENTITY_KEYS = {"start", "end", "label", "score", "source"}
+_REJECTED_KEYS = {"start", "end", "label"}
 
 
 def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
@@ -120,6 +123,13 @@ def _stated_numbers(path: Path) -> set[str]:
 
 
 def _document(values: dict[str, Any], notes: Notes, *, where: str) -> Document:
+    if values.get("entities") is None:
+        for key in _OTHERS:
+            if values.get(key) and isinstance(values[key], list):
+                raise InputError(
+                    f'"{key}", which goldgap does not read, and no "entities"; expected "entities": '
+                    '[{"start": 0, "end": 5, "label": "PER"}] with offsets of characters'
+                )
     for key in sorted(values.keys() - _KEYS):
         notes.change(f"key {key!r} is not one of goldgap's (not kept)", where)
     identity = "" if values.get("id") is None else values["id"]
@@ -136,6 +146,10 @@ def _document(values: dict[str, Any], notes: Notes, *, where: str) -> Document:
         entities = tuple(_entity(item) for item in items)
         for key in sorted({key for item in items for key in item} - _ENTITY_KEYS):
             notes.change(f"key {key!r} of an entity is not one of goldgap's (not kept)", where)
+        for name, known in (("rejected", _REJECTED_KEYS), ("dropped", _ENTITY_KEYS)):
+            spans = [item for item in _list(values, name) if isinstance(item, dict)]
+            for key in sorted({key for item in spans for key in item} - known):
+                notes.change(f"key {key!r} of a {name} span is not one of goldgap's (not kept)", where)
     elif "text" not in values and words is not None:
         if not all(isinstance(word, str) and word for word in words):
             raise InputError('without "text", "tokens" must be a list of non-empty strings')

@@ -9,6 +9,7 @@ from operator import itemgetter
 
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import DICTIONARY, Document, Entity, Range
+from goldgap.core.errors import require
 from goldgap.distant.dictionary import Dictionary
 from goldgap.distant.matcher import Match, Matcher
 from goldgap.distant.rules import MatchRules
@@ -43,6 +44,7 @@ class Annotated:
 
 def annotate(corpus: Corpus, dictionary: Dictionary, rules: MatchRules) -> Annotated:
     """Label every document; entities it had are replaced, spans that a reviewer rejected stay unlabelled."""
+    require(corpus, Corpus, "a Corpus is labelled", "Corpus.read(path) reads one from a file")
     matcher = Matcher(dictionary, rules)
     usage = Usage()
     labelled = Corpus(

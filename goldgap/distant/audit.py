@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 
+from goldgap.core.corpus import Corpus
 from goldgap.core.findings import Check, Finding
 from goldgap.corpus.words import words_of, words_touching
 from goldgap.distant.annotate import Annotated, Usage
@@ -14,6 +16,8 @@ from goldgap.distant.matcher import is_exact
 VERY_SHORT = 2
 OVER_MATCHED_SHARE = 0.01
 OVER_MATCHED_LEAST = 5
+MOST = 0.5
+"""Share of the words that no dictionary labels of a text."""
 CASUAL_LEAST = 3
 """So many entries of a type in lower case make a habit."""
 COLUMNS = ("type", "entries", "used", "matches")
@@ -23,12 +27,15 @@ def audit(annotated: Annotated, dictionary: Dictionary) -> Check:
     """Facts, a row for each type, and findings with counts and examples, of the dictionary in this corpus."""
     usage = annotated.usage
     findings = [
-        _common_words(annotated, dictionary),
+        *([_never(dictionary, usage)] if not usage.found else []),
+        _most_words(annotated),
+        *_common_words(annotated, dictionary),
+        _alike(dictionary),
         _over_matched(dictionary, usage),
         _ambiguous(dictionary, usage),
         _conflicts(dictionary, usage),
         _short(dictionary, usage),
-        _never(dictionary, usage),
+        *([_never(dictionary, usage)] if usage.found else []),
     ]
     return Check(
         _facts(annotated, dictionary), COLUMNS, _rows(dictionary, usage), [item for item in findings if item.count]
@@ -37,11 +44,7 @@ def audit(annotated: Annotated, dictionary: Dictionary) -> Check:
 
 def _facts(annotated: Annotated, dictionary: Dictionary) -> dict[str, str]:
     corpus, usage = annotated.corpus, annotated.usage
-    words = labelled = 0
-    for document in corpus:
-        here = words_of(document)
-        words += len(here)
-        labelled += len({index for e in document.entities for index in words_touching(here, e.start, e.end)})
+    labelled, words = _labelled(corpus)
     with_match = sum(bool(document.entities) for document in corpus)
     used = sum(count > 0 for count in usage.used.values())
     return {
@@ -49,6 +52,16 @@ def _facts(annotated: Annotated, dictionary: Dictionary) -> dict[str, str]:
         "words labelled": f"{labelled:,} of {words:,} ({100 * labelled / max(words, 1):.1f} %)",
         "entries used": f"{used:,} of {len(dictionary):,} ({100 * used / max(len(dictionary), 1):.1f} %)",
     } | dictionary.notes.facts
+
+
+def _labelled(corpus: Corpus) -> tuple[int, int]:
+    """The words that have a label, and all words."""
+    words = labelled = 0
+    for document in corpus:
+        here = words_of(document)
+        words += len(here)
+        labelled += len({index for e in document.entities for index in words_touching(here, e.start, e.end)})
+    return labelled, words
 
 
 def _rows(dictionary: Dictionary, usage: Usage) -> list[tuple[str, ...]]:
@@ -60,38 +73,69 @@ def _rows(dictionary: Dictionary, usage: Usage) -> list[tuple[str, ...]]:
     return [(label, f"{entries[label]:,}", f"{used[label]:,}", f"{matches[label]:,}") for label in dictionary.labels]
 
 
-def _common_words(annotated: Annotated, dictionary: Dictionary) -> Finding:
-    """Capitalised one-word entries that match in any case, and whose word stands mostly in lower case in this text."""
+def _most_words(annotated: Annotated) -> Finding:
+    labelled, words = _labelled(annotated.corpus)
+    return Finding.of(
+        "words labelled, which are most of this text",
+        [],
+        "is this a dictionary, and no text? It has a name a line, or in a folder LABEL.txt files of such lines",
+        count=labelled if labelled > MOST * words else 0,
+    )
+
+
+def _alike(dictionary: Dictionary) -> Finding:
+    """Types whose names differ in case alone."""
+    groups: dict[str, list[str]] = {}
+    for label in dictionary.labels:
+        groups.setdefault(label.casefold(), []).append(label)
+    alike = [", ".join(labels) for labels in groups.values() if len(labels) > 1]
+    return Finding.of("types that differ in case alone", alike, "these are several types: is one of them a slip?")
+
+
+def _common_words(annotated: Annotated, dictionary: Dictionary) -> tuple[Finding, Finding]:
+    """Capitalised one-word entries that match in any case, and whose word stands in lower case in this text: mostly, or
+    in some places."""
     usage = annotated.usage
     counts: Counter[str] = Counter()
     for document in annotated.corpus:
         counts.update(document.text[start:end] for start, end in words_of(document))
     names: Counter[str] = Counter()
     lowered: dict[int, int] = {}
+    mostly: set[int] = set()
     for number, entry in enumerate(dictionary):
         lower = entry.surface.lower()
         names_something = lower != entry.surface and " " not in lower and not is_exact(entry, annotated.rules.case)
         if names_something and usage.used[number]:
             names[entry.label] += 1
-            if counts[lower] > counts[entry.surface]:
+            if counts[lower]:
                 lowered[number] = counts[lower]
+            if counts[lower] > counts[entry.surface]:
+                mostly.add(number)
     # Where most entries of a type stand in lower case in the text (diseases), capitals mean nothing in this dictionary.
-    of_label = Counter(dictionary.entries[number].label for number in lowered)
+    of_label = Counter(dictionary.entries[number].label for number in mostly)
     casual = {label for label, count in of_label.items() if count >= CASUAL_LEAST and count > names[label] / 2}
     suspects = {number: n for number, n in lowered.items() if dictionary.entries[number].label not in casual}
-    return _listed(
-        "entries that are mostly a lower-case word in this text",
-        dictionary,
-        suspects,
-        "give them the third column `exact`, or remove them",
-        lambda number: f"{suspects[number]:,} in lower case; {usage.example[number]}",
+
+    def finding(what: str, chosen: dict[int, int]) -> Finding:
+        return _listed(
+            f"entries that are {what} a lower-case word in this text",
+            dictionary,
+            chosen,
+            "give them the third column `exact`, or remove them",
+            lambda number: f"{suspects[number]:,} in lower case; {usage.example[number]}",
+        )
+
+    return (
+        finding("mostly", {number: n for number, n in suspects.items() if number in mostly}),
+        finding("in some places", {number: n for number, n in suspects.items() if number not in mostly}),
     )
 
 
 def _over_matched(dictionary: Dictionary, usage: Usage) -> Finding:
-    least = max(OVER_MATCHED_LEAST, OVER_MATCHED_SHARE * usage.used.total())
+    total = usage.used.total()
+    least = max(OVER_MATCHED_LEAST, math.ceil(OVER_MATCHED_SHARE * total))
     return _listed(
-        f"entries with at least {100 * OVER_MATCHED_SHARE:.0f} % of all matches",
+        f"entries with at least {least:,} of the {total:,} matches",
         dictionary,
         {number: count for number, count in usage.used.items() if count >= least},
         "a few entries decide the labels: make sure that these are right",

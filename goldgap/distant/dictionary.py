@@ -9,11 +9,14 @@ from typing import Any, Literal, NamedTuple
 from goldgap.core.config import load
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import label_problem
-from goldgap.core.errors import DictionaryError
+from goldgap.core.errors import DictionaryError, require
+from goldgap.core.files import files_in
 from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
 from goldgap.corpus.lines import read_lines
 from goldgap.distant.rules import MatchRules
+
+_READ = "Entry('LOC', 'Elbe') is one, and Dictionary.read(path) reads them from a file"
 
 
 class Entry(NamedTuple):
@@ -28,7 +31,8 @@ class Dictionary:
     """Entries in order, without repeats."""
 
     def __init__(self, entries: Iterable[Entry], *, notes: Notes | None = None) -> None:
-        self.entries = list(dict.fromkeys(map(_normal, entries)))
+        require(entries, Iterable, "a dictionary is made of entries", _READ)
+        self.entries = list(dict.fromkeys(_normal(_entry(entry)) for entry in entries))
         self.notes = notes or Notes()
 
     @classmethod
@@ -36,7 +40,10 @@ class Dictionary:
         """From a TSV of LABEL<TAB>surface[<TAB>exact|fold], or a folder of LABEL.txt with one surface a line."""
         path = Path(path)
         notes = Notes()
-        files = sorted(path.glob("*.txt")) if path.is_dir() else [path]
+        files = files_in(path, "*.[tT][xX][tT]") if path.is_dir() else [path]
+        others = sorted(file.name for file in path.iterdir() if file not in files) if path.is_dir() else []
+        if shown := [name for name in others if not name.startswith(".")]:
+            notes.fact("in the folder, not read", ", ".join(shown))
         if not files:
             raise DictionaryError("no .txt file in this folder; expected LABEL.txt, one surface a line", path=path)
         entries = [
@@ -75,6 +82,12 @@ class Dictionary:
 def normal_surface(surface: str) -> str:
     """A surface with single blanks."""
     return " ".join(surface.split())
+
+
+def _entry(given: object) -> Entry:
+    """An entry, also of a plain tuple."""
+    require(given, tuple, "a dictionary is made of entries", _READ)
+    return given if isinstance(given, Entry) else Entry(*given)  # type: ignore[misc]
 
 
 def _normal(entry: Entry) -> Entry:

@@ -36,17 +36,17 @@ TypeCounts = dict[str, Counts]
 
 
 def pair_up(gold: Corpus, predicted: Corpus) -> list[tuple[Document, Document]]:
-    """Each gold document with the prediction of the same id; both corpora must hold the same documents."""
+    """Each gold document with the prediction of the same id; both corpora must hold the same documents.
+
+    Where ids differ and the texts are the same one by one, one corpus was numbered anew: they are paired in order.
+    """
     for corpus in (gold, predicted):
-        repeated = [name for name, times in Counter(document.id for document in corpus).items() if times > 1]
-        if repeated:
-            raise InputError(
-                f"the id {repeated[0]!r} belongs to several documents; ids must be unique to be paired; leave them out "
-                "and documents are numbered"
-            )
+        corpus.require_own_ids("documents")
     by_id = {document.id: document for document in predicted}
     missing = [document.id for document in gold if document.id not in by_id]
     extra = by_id.keys() - {document.id for document in gold}
+    if (missing or extra) and [one.text for one in gold] == [one.text for one in predicted]:
+        return list(zip(gold, predicted, strict=True))  # one of the two was numbered anew
     if missing or extra:
         listed = ", ".join(repr(name) for name in (missing or sorted(extra))[:3])
         side = "no prediction for" if missing else "predictions for other documents:"

@@ -159,6 +159,11 @@ def _count_lost(example: Example, document: Document, knowledge: Knowledge, note
             notes.change("entity that no window of the encoder holds whole (not trained on)", document.id)
         elif trained.setdefault(span, entity.label) != entity.label and not knowledge.several:
             notes.change("entity with the range of another type (one is trained on; see model.several)", document.id)
+    for span in _spans(words, document.rejected):
+        if span is None:
+            notes.change("rejected span that begins or ends inside a word (says nothing)", document.id)
+        elif 0 < knowledge.max_width < span[1] - span[0]:
+            notes.change(f"rejected span of more than {knowledge.max_width} words (says nothing)", document.id)
 
 
 def _spans(words: tuple[Range, ...], entities: Sequence[Entity | Rejected]) -> list[Range | None]:

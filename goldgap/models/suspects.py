@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from goldgap.core.document import Document
@@ -36,17 +37,21 @@ class Place(NamedTuple):
 class Suspect(NamedTuple):
     """A surface that seems to be an entity of a type wherever the model found it unannotated.
 
-    score   the sum of its places' probabilities over their number plus one: what is found often is surer than what is
-            found once
+    score     the sum of its places' probabilities over their number plus one: what is found often is surer than what is
+              found once
+    counted   the first so many places, which the score is of: in flat corpora those that overlap no annotation, where
+              there are any
     """
 
     surface: str
     label: str
     score: float
+    counted: int
     places: tuple[Place, ...]
 
     def to_json(self) -> dict[str, Any]:
-        return {**self._asdict(), "places": [place._asdict() for place in self.places]}
+        places = [place._asdict() for place in self.places]
+        return {"surface": self.surface, "label": self.label, "score": self.score, "places": places}
 
 
 def suspects(
@@ -63,8 +68,8 @@ def suspects(
 ) -> list[Suspect]:
     """Unknown spans that the model calls an entity, by surface and type, best first; decoded as in `predict`.
 
-    In flat corpora, those that overlap an annotation wherever they were found come behind all others: there it is the
-    annotation's ends that are in question.
+    In flat corpora, a place that overlaps an annotation is none of a missing one: there it is the annotation's ends
+    that are in question. Such places come last, and surfaces that have no other behind all that have.
     """
     groups: dict[tuple[str, str], list[Place]] = {}
     least = numbered(thresholds, model.labels)
@@ -74,14 +79,17 @@ def suspects(
             groups.setdefault((surface, model.labels.types[item.label - 1]), []).append(_place(document, item))
     ranked = []
     for (surface, label), places in groups.items():
-        score = sum(place.score for place in places) / (len(places) + 1)
-        ranked.append(Suspect(surface, label, score, tuple(sorted(places, key=lambda p: -p.score))))
+        free = [place for place in places if place.overlaps is None or not knowledge.flat]
+        in_the_way = [place for place in places if place.overlaps is not None and knowledge.flat]
+        counted = free or in_the_way
+        score = sum(place.score for place in counted) / (len(counted) + 1)
+        ordered = (*sorted(free, key=_unlikely), *sorted(in_the_way, key=_unlikely))
+        ranked.append((not free, -score, surface, label, Suspect(surface, label, score, len(counted), ordered)))
+    return [suspect for *_, suspect in sorted(ranked, key=itemgetter(0, 1, 2, 3))]
 
-    def rank(suspect: Suspect) -> tuple[bool, float, str, str]:
-        in_the_way = knowledge.flat and all(place.overlaps is not None for place in suspect.places)
-        return in_the_way, -suspect.score, suspect.surface, suspect.label
 
-    return sorted(ranked, key=rank)
+def _unlikely(place: Place) -> float:
+    return -place.score
 
 
 def still_open(document: Document, found: list[Candidate], knowledge: Knowledge) -> Iterator[Candidate]:

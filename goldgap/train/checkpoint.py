@@ -123,7 +123,9 @@ def claim_work(folder: Path, identity: Mapping[str, Any]) -> None:
         try:
             theirs = json.loads(read_text(path))
         except ValueError:
-            raise IntegrityError("not what a run wrote; remove this folder to start anew", path=path) from None
+            theirs = None
+        if not isinstance(theirs, dict):
+            raise IntegrityError("not what a run wrote; remove this folder to start anew", path=path)
         same_run(theirs, identity, folder)
     elif not any(folder.glob("step-*")):  # a checkpoint says itself whose it is
         with write_atomic(path) as handle:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from goldgap.core.config import Settings
+from goldgap.core.document import DICTIONARY
 from goldgap.core.errors import ConfigError
 from goldgap.core.registry import unknown_name
 from goldgap.encode.names import FLAT, LOOK_UP
@@ -12,6 +13,7 @@ from goldgap.train.methods import METHODS
 from goldgap.train.unread import unread
 
 if TYPE_CHECKING:
+    from goldgap.core.corpus import Corpus
     from goldgap.train.recipe import Recipe
 
 
@@ -116,6 +118,27 @@ def cautions(recipe: Recipe) -> list[str]:
     if loss == "gce" and policy == "weighted":
         found.append("weighted draws by the model's probabilities, which gce leaves too low: use uniform")
     return found + [f"{name} changes nothing: {why}" for name, why in unread(recipe).items() if _was_set(recipe, name)]
+
+
+def cautions_about(recipe: Recipe, corpus: Corpus) -> list[str]:
+    """What is known to go wrong with this recipe on these documents."""
+    from goldgap.train.describe import known_descriptions
+
+    found = []
+    by_dictionary = sum(entity.source == DICTIONARY for document in corpus for entity in document.entities)
+    if recipe.policy.name == "weighted" and 2 * by_dictionary > corpus.entity_count:
+        found.append(
+            "weighted never draws what looks like an entity, and around labels from a dictionary nothing says what is "
+            "none: use another method, as default or top-neg"
+        )
+    if recipe.model.kind == "bi-encoder" and recipe.bi_encoder.describe == "text":
+        known = {*(label.lower() for label in recipe.types), *known_descriptions()}
+        if unsaid := [label for label in corpus.labels if label.lower() not in known]:
+            found.append(
+                f"of {', '.join(unsaid)} nothing but the name is read: say with --types, or types.{unsaid[0]}."
+                "description, what it is"
+            )
+    return found
 
 
 def _was_set(recipe: Recipe, name: str) -> bool:

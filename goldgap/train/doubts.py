@@ -31,8 +31,8 @@ class Doubt(NamedTuple):
     value: float
 
 
-def doubts(model: Model, data: TrainingSet, statistic: str) -> list[Doubt]:
-    """The value of every unknown cell, in order of the examples."""
+def doubts(model: Model, data: TrainingSet, statistic: str, below: float = math.inf) -> list[Doubt]:
+    """The value of every unknown cell, in order of the examples; of a large corpus better only those below a limit."""
     found: list[list[Doubt]] = [[] for _ in data.examples]
     places = {id(example): index for index, example in enumerate(data.examples)}
     for batch, scores in scored_examples(model, data.examples):
@@ -42,6 +42,7 @@ def doubts(model: Model, data: TrainingSet, statistic: str) -> list[Doubt]:
             words, widths = grid.labels.shape
             own = values[row].view(batch.first.shape[1], -1)[:words, :widths].flatten()  # without padding
             cells = grid.open_cells()
+            cells = cells[own[cells] < below]
             pairs = zip(cells.tolist(), own[cells].tolist(), strict=True)
             found[index] = [Doubt(index, cell, widths, value) for cell, value in pairs]
     return [one for own in found for one in own]
@@ -68,8 +69,14 @@ def statistic_of(scores: SpanScores, words: Tensor, statistic: str) -> Tensor:
     return logits[..., 0] if scores.chain is not None else logits[..., 0] - logits.mean(-1)
 
 
-def doubtful(values: Sequence[Doubt], share: float | str, margin: float = 0.0) -> tuple[list[Doubt], int]:
-    """The smallest of all values, or (auto) those below the margin; ties by place. And how many values there were."""
-    below = sum(one.value < margin for one in values)
-    count = below if isinstance(share, str) else math.ceil(round(share * len(values), 9))
-    return sorted(values, key=lambda one: (one.value, one.example, one.cell))[:count], len(values)
+def doubtful(model: Model, data: TrainingSet, settings: TwoStepSettings) -> tuple[list[Doubt], int]:
+    """The unknown cells to leave out, the smallest values first, ties by place; and of how many."""
+    auto = settings.share == AUTO
+    values = doubts(model, data, statistic_for(settings), settings.margin if auto else math.inf)
+    return least(values, None if auto else float(settings.share)), sum(len(one.open_cells()) for one in data.states)
+
+
+def least(values: Sequence[Doubt], share: float | None) -> list[Doubt]:
+    """A share of the values, or all of them, the smallest first and ties by place."""
+    count = len(values) if share is None else math.ceil(round(share * len(values), 9))
+    return sorted(values, key=lambda one: (one.value, one.example, one.cell))[:count]

@@ -131,6 +131,7 @@ def _go_through(run: _Run, observe: Observer, stopped: Callable[[], bool]) -> No
                 choose(state, metrics, run.model, run.recipe.select_on)
                 observe(Seen(plan.progress(state.step - 1), None, metrics, run.model, run.recipe))
         if state.step == plan.steps or 0 < options.patience <= state.waited:
+            run.save()  # for whoever cannot write the model, and calls again
             break
         every = options.checkpoint_steps
         if state.step % every == 0 if every else state.evaluated == state.step:

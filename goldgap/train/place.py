@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from goldgap.core.errors import InputError, RunError
-from goldgap.core.files import remove_stale
+from goldgap.core.files import remove_stale, require_unicode
 
 LOCK, LEFT_OUT = "lock", "left_out"
 
@@ -30,8 +30,9 @@ def claim(output: Path, *, resume: bool) -> Iterator[Path]:
     Refuses a model that exists, a folder that a running process holds, and, unless `resume`, checkpoints that are
     there already: nothing is overwritten.
     """
-    folder = unfinished(output)
     _refuse_existing(output)
+    require_unicode(output)
+    folder = unfinished(output)
     if not output.parent.is_dir():
         raise InputError(f"the folder {output.parent} does not exist; create it first", path=output)
     with held(folder):
@@ -57,6 +58,8 @@ def begun(folder: Path) -> bool:
 
 
 def _refuse_existing(output: Path) -> None:
+    if not output.name:
+        raise InputError("a folder that is there, expected the name of a new one", path=output)
     if os.path.lexists(output):
         remove_stale(output.parent, output.name)
         rest = unfinished(output)

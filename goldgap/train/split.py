@@ -44,7 +44,13 @@ def split(recipe: Recipe, corpus: Corpus, dev: Corpus | None, notes: Notes) -> S
     if dev is None and select_on == "distant dev":
         corpus, dev = hold_out(corpus, recipe.seed)
     labels = corpus.labels
-    for label, count in sorted(Counter(e.label for document in dev or () for e in document.entities).items()):
+    of_dev = Counter(e.label for document in dev or () for e in document.entities)
+    if select_on != "none" and of_dev and not of_dev.keys() & set(labels):
+        raise InputError(
+            f"the dev set has none of the training types {', '.join(labels)}, but {', '.join(sorted(of_dev))}: "
+            "nothing can be chosen by it; are types written alike in both?"
+        )
+    for label, count in sorted(of_dev.items()):
         if label not in labels:
             notes.change(
                 f"dev entity of the type {label}, which no training document has (can never be found)", count=count

@@ -27,7 +27,7 @@ from goldgap.train.checkpoint import claim_work, run_identity
 from goldgap.train.checks import check
 from goldgap.train.compose import recipe_for
 from goldgap.train.data import Hints, is_flat, knowledge_of, prepare
-from goldgap.train.doubts import Doubt, doubtful, doubts, statistic_for
+from goldgap.train.doubts import Doubt, doubtful
 from goldgap.train.left_out import listed
 from goldgap.train.loop import Observer, Seen, Trained, train
 from goldgap.train.methods import METHODS
@@ -150,12 +150,12 @@ def _explored(
     run = train(first, corpus, None, work=work, observe=watch, stopped=stopped)
     every = run.recipe.bi_encoder.model_copy(update={"drop_empty": False})  # doubtful cells are numbered among all
     data = prepare(run.model, corpus, run.recipe.model_copy(update={"bi_encoder": every}), Notes())
-    values = doubts(run.model, data, statistic_for(settings))
-    chosen, cells = doubtful(values, settings.share, settings.margin)
+    chosen, cells = doubtful(run.model, data, settings)
     sure = list(_sure(run.model, run.recipe, corpus, settings.sure))
     what = "words" if isinstance(run.model, Tagger) else "spans"
     told = f"{len(chosen):,} of {cells:,} unannotated {what} are left out, those that look most like entities"
-    told += f"; {len(sure):,} entities are added" if settings.sure < 1 else ""
+    if settings.sure < 1:
+        told += f"; {len(sure):,} {'entity is' if len(sure) == 1 else 'entities are'} added"
     observe(Seen(Progress(0, recipe.train.epochs, 0, 0), None, told=told))
     return Found(chosen, sure)
 
@@ -183,8 +183,8 @@ def exploratory(recipe: Recipe) -> Recipe:
 def _rates(recipe: Recipe, other: Recipe) -> TrainSettings:
     """The settings of `train` with those of another method, wherever one of the two methods has its own.
 
-    What was set for this training stays, and what says how documents are cut into cells, and which are known: both
-    steps are about the same cells.
+    What was set for this training to another value than its method's stays, and what says how documents are cut into
+    cells, and which are known: both steps are about the same cells.
     """
     theirs, mine = (METHODS[method].settings.get("train", {}) for method in (other.method, recipe.method))
     usual = TrainSettings(**mine)

@@ -252,6 +252,16 @@ def test_ids_that_several_documents_share_cannot_be_paired() -> None:
     assert refusal(corpus_of("x"), twice).startswith("the id 'a' belongs to several documents")
 
 
+def test_documents_that_were_numbered_anew_are_paired_in_order() -> None:
+    named = corpus_of("Ann met", "Bob met").map(lambda one: one.replace(entities=(Entity(0, 3, "PER"),)))
+    numbered = Corpus(document.replace(id=str(number)) for number, document in enumerate(named, 1))
+    assert evaluate(named, numbered, samples=0).strict.micro.counts == (2, 2, 2)
+    half = Corpus([numbered[0].replace(id="a"), numbered[1].replace(id="z", entities=())])
+    assert evaluate(named, half, samples=0).strict.micro.counts == (1, 1, 2)
+    other = Corpus([numbered[1], numbered[0]])
+    assert refusal(named, other).startswith("no prediction for 2 of 2 documents")
+
+
 def test_documents_of_different_texts_are_refused_with_the_first_difference() -> None:
     cat, dog = "the cat sat on the mat all day", "the dog lay on the mat all day"
     assert refusal(corpus_of("same", cat), corpus_of("same", dog)) == (

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from goldgap import Document, Recognizer
+from goldgap.core.errors import InputError
 from goldgap.corpus.words import split_words
 from goldgap.encode.align import align
 from goldgap.encode.encoder import special_pieces
@@ -270,6 +271,16 @@ def state(model: Recognizer) -> list[object]:
     gradients = [(p.grad is None, p.requires_grad) for p in model.model.parameters()]
     modes = (torch.is_grad_enabled(), torch.get_num_threads(), torch.get_default_dtype())
     return [{name: tensor.tolist() for name, tensor in weights.items()}, chance, flags, gradients, modes]
+
+
+def test_a_model_says_what_it_is_asked(span_model: Recognizer) -> None:
+    assert repr(span_model) == f"<Recognizer: span on {span_model.recipe.encoder.name}, types LOC, ORG, PER>"
+    with pytest.raises(InputError, match=r"one text is asked about, found a list: predict\(documents\) takes several"):
+        span_model(["Ann met Bob"])  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"found 'Ann met Bob': Document\('a text'\) makes one of a text"):
+        list(span_model.predict(["Ann met Bob"]))  # type: ignore[list-item]
+    with pytest.raises(InputError, match="a Corpus is looked through, found"):
+        span_model.suspects("labels.jsonl")  # type: ignore[arg-type]
 
 
 def test_calling_a_model_leaves_no_trace(model: Recognizer) -> None:

@@ -31,10 +31,10 @@ from goldgap.train import two_step
 from goldgap.train.build import build
 from goldgap.train.compose import recipe_for
 from goldgap.train.data import NO_HINTS, Hints, prepare
-from goldgap.train.doubts import doubts
+from goldgap.train.doubts import doubtful, doubts, least
 from goldgap.train.left_out import Suspicious
 from goldgap.train.loop import train
-from goldgap.train.recipe import Recipe
+from goldgap.train.recipe import Recipe, TwoStepSettings
 from goldgap.train.two_step import exploratory
 from tests.command import Run
 from tests.slow.test_training import corpus, settings
@@ -91,6 +91,20 @@ def test_every_unknown_word_has_a_value(tiny_encoder: Path) -> None:
         alone = model.eval()(model.batch([example])).logits[0, :, 0]
     own = {one.cell: one.value for one in values if one.example == 5}
     assert own == pytest.approx({cell: float(alone[cell]) for cell in own}, abs=1e-5)
+
+
+def test_with_auto_those_below_the_margin_are_doubtful(tiny_encoder: Path) -> None:
+    one = recipe(tiny_encoder, "span")
+    model = build(one, many())
+    data = prepare(model, many(), one, Notes())
+    values = doubts(model, data, "o-margin")
+    middle = sorted(value.value for value in values)[len(values) // 3]
+    assert doubts(model, data, "o-margin", middle) == [one for one in values if one.value < middle]
+    for margin in (middle, 1e9):
+        found = doubtful(model, data, TwoStepSettings(explore=1, share="auto", margin=margin))
+        assert found == (least([one for one in values if one.value < margin], None), len(values))
+    few, cells = doubtful(model, data, TwoStepSettings(explore=1, share=0.1, statistic="o-margin"))
+    assert (few, cells) == (least(values, 0.1), len(values))
 
 
 def test_values_of_spans_are_those_of_their_cells_whatever_the_padding(tiny_encoder: Path) -> None:

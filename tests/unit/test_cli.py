@@ -6,14 +6,18 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from goldgap import Corpus, Document, Entity, Recognizer, __version__
+from goldgap import Corpus, Dictionary, Document, Entity, Recognizer, __version__
 from goldgap.cli.options import Reading
+from goldgap.core.document import MODEL
 from goldgap.core.errors import InputError
 from goldgap.demo import DEV, DICTIONARY, TEST
+from goldgap.distant.dictionary import Entry
 from goldgap.encode import transformer
 from goldgap.evaluate.scores import evaluate
 from goldgap.train.methods import METHODS
@@ -508,3 +512,96 @@ def test_a_scheme_that_does_not_exist_is_refused_whatever_is_written(run: Run, t
     Corpus([Document("Ann")]).write(tmp_path / "a.jsonl")
     done = run("convert", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--to-scheme", "nonsense")
     assert (done.status, "there is no tag scheme" in done.err) == (2, True)
+
+
+def test_scores_that_mean_nothing_are_cautioned_against(run: Run, tmp_path: Path) -> None:
+    Corpus([Document("Ann", (Entity(0, 3, "PER"),))]).write("gold.jsonl")
+    Corpus([Document("Ann", (Entity(0, 3, "PER", 0.9, MODEL),))]).write("found.jsonl")
+    Corpus([Document("Ann")]).write("bare.jsonl")
+    assert run("evaluate", "gold.jsonl", "found.jsonl").err == ""
+    exchanged = run("evaluate", "found.jsonl", "gold.jsonl")
+    assert (exchanged.status, "a model made all annotations of found.jsonl; the gold" in exchanged.err) == (0, True)
+    assert "caution: bare.jsonl has no entity" in run("evaluate", "bare.jsonl", "found.jsonl").err
+    assert "caution: bare.jsonl has no entity" in run("evaluate", "gold.jsonl", "bare.jsonl").err
+
+
+def test_exchanged_arguments_are_told(run: Run, tmp_path: Path) -> None:
+    Corpus([Document("Ann", (Entity(0, 3, "PER"),))]).write("gold.jsonl")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "manifest.json").write_text("{}", encoding="utf-8")
+    exchanged = run("evaluate", "model", "gold.jsonl")
+    assert (exchanged.status, "it looks like a model" in exchanged.err) == (2, True)
+    swapped = run("predict", "gold.jsonl", "model", "-o", "found.jsonl")
+    assert (swapped.status, "a file, expected the folder that goldgap train wrote; the model comes" in swapped.err) == (
+        2,
+        True,
+    )
+
+
+def test_what_two_files_disagree_about_names_both(run: Run, tmp_path: Path) -> None:
+    Corpus([Document("Ann", id="a")]).write("one.jsonl")
+    Corpus([Document("Bob", (Entity(0, 3, "PER", 0.9),), id="b")]).write("two.jsonl")
+    for call in (("evaluate", "one.jsonl", "two.jsonl"), ("diagnose", "threshold", "one.jsonl", "two.jsonl")):
+        assert run(*call).err.splitlines()[-1].startswith("goldgap: one.jsonl, two.jsonl: no prediction for 1 of 1")
+
+
+FILE: Any = "labels.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: Corpus([FILE]), "a corpus is made of documents, found 'labels.jsonl': Document('a text')"),
+        (lambda: Dictionary([FILE]), "a dictionary is made of entries, found 'labels.jsonl': Entry('LOC', 'Elbe')"),
+        (lambda: Dictionary([Entry("LOC", "Elbe")]).annotate(FILE), "a Corpus is labelled, found 'labels.jsonl'"),
+        (lambda: Recognizer.train(FILE), "the training documents are a Corpus, found 'labels.jsonl': Corpus.read"),
+        (lambda: Recognizer.train(Corpus([]), FILE), "the dev documents are a Corpus, found 'labels.jsonl'"),
+    ],
+)
+def test_calls_with_something_else_say_what_is_taken(call: Callable[[], object], told: str) -> None:
+    with pytest.raises(InputError) as refused:
+        call()
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize("name", [".", "/", ""])
+def test_a_place_without_a_name_cannot_be_written_to(name: str, run: Run, tmp_path: Path) -> None:
+    Corpus([Document("Ann met Bob", (Entity(0, 3, "PER"),))]).write("train.jsonl")
+    for call in (("train", "--train", "train.jsonl"), ("mask", "train.jsonl", "--drop", "0.5")):
+        done = run(*call, "-o", name)
+        assert (done.status, "expected the name of a" in done.err) == (2, True)
+
+
+def test_a_model_under_a_name_that_is_no_text_is_refused_before_the_training(run: Run, tmp_path: Path) -> None:
+    Corpus([Document("Ann met Bob", (Entity(0, 3, "PER"),))]).write("train.jsonl")
+    odd = os.fsdecode(b"model-\xff")
+    done = run("train", "--train", "train.jsonl", "-o", odd)
+    assert (done.status, "name is not UTF-8" in done.err) == (2, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["train.jsonl"]
+    (tmp_path / odd).mkdir()
+    with pytest.raises(InputError, match="not UTF-8"):
+        Recognizer.load(tmp_path / odd)
+
+
+@pytest.mark.parametrize(
+    "names", [("--html", "a", "--record", "a"), ("--record", "model"), ("--html", "model.unfinished")]
+)
+def test_no_output_of_a_training_is_written_twice(names: tuple[str, ...], run: Run, tmp_path: Path) -> None:
+    Corpus([Document("Ann met Bob", (Entity(0, 3, "PER"),))]).write("train.jsonl")
+    done = run("train", "--train", "train.jsonl", "-o", "model", *names)
+    assert (done.status, "is written twice by this call" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(MemoryError(), 1), (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 1)]
+)
+def test_a_machine_without_memory_is_told(
+    error: Exception, status: int, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("goldgap.distant.mask.mask", fail)
+    Corpus([Document("Ann", (Entity(0, 3, "PER"),))]).write("gold.jsonl")
+    done = run("mask", "gold.jsonl", "-o", "masked.jsonl", "--drop", "0.5")
+    assert (done.status, "out of memory; train with a smaller" in done.err) == (status, True)

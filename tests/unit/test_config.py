@@ -67,6 +67,18 @@ def test_an_unknown_key_lists_the_keys_of_its_own_group() -> None:
         load(Recipe, GOOD | {"optimizer": {"zzz": 1}})
 
 
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"rate": 1.0}, "there is no setting 'rate'; did you mean optimizer.rate or warmup.rate?$"),
+        ({"optimizer": {"seed": 1}}, "there is no setting 'optimizer.seed'; did you mean seed?$"),
+    ],
+)
+def test_a_setting_of_another_group_is_named(values: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match=told.replace("?", r"\?").replace(".", r"\.")):
+        load(Recipe, GOOD | values)
+
+
 WRONG_VALUES: list[tuple[dict[str, Any], str]] = [
     ({"name": 5}, "name = 5: input should be a valid string"),
     ({"seed": "7"}, "seed = '7': input should be a valid integer"),

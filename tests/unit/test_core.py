@@ -186,13 +186,13 @@ def test_an_unknown_label_names_the_nearest() -> None:
         Labels.of(["PER", "LOC"]).index("PERS")
 
 
-def test_labels_are_seen_in_entities_dropped_entities_and_statements_of_completeness() -> None:
+def test_labels_are_seen_in_entities_and_statements_of_completeness_and_not_in_what_was_masked() -> None:
     documents = [
         Document(TEXT, (Entity(0, 12, "PER"),), dropped=(Entity(25, 31, "LOC"),)),
         Document(TEXT, complete=frozenset({"ORG"}), rejected=(Rejected(0, 6, "DATE"),)),
         Document(TEXT, complete=True),
     ]
-    assert Labels.seen_in(documents) == Labels.of(["LOC", "ORG", "PER"])
+    assert Labels.seen_in(documents) == Labels.of(["ORG", "PER"])
     assert Labels.seen_in(reversed(documents)) == Labels.seen_in(documents)
 
 
@@ -240,6 +240,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"dropped": (Entity(0, 99, "PER"),)},
         "dropped entity Entity(0, 99, 'PER'): it lies outside",
     ),
+    "complete that is one string": ({"complete": "PER"}, "complete is 'PER', expected True, False or a frozenset"),
     "complete for a bad label": ({"complete": frozenset({""})}, "complete: label '' is empty"),
     "rejected outside": ({"rejected": (Rejected(0, 99),)}, "Rejected(start=0, end=99, label=None): it lies outside"),
     "rejected with a bad label": ({"rejected": (Rejected(0, 6, " "),)}, "label ' ' is empty"),

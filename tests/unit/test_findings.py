@@ -114,13 +114,40 @@ def test_entry_that_is_a_common_word_in_this_text() -> None:
     assert found.examples[0].startswith("Price (PER): 2 in lower case; ")
 
 
+def test_entry_that_is_a_common_word_in_some_places() -> None:
+    names = [Entry("PER", name) for name in ("Anna", "Bert", "Price")]
+    check = audited("Price told Price the price of Bert.", *names)
+    assert finding(check, "mostly a lower-case word") is None
+    assert examples(check, "in some places a lower-case word")[0].startswith("Price (PER): 1 in lower case; ")
+
+
+def test_a_text_that_is_taken_for_a_dictionary_is_called_one() -> None:
+    found = finding(
+        audited("Anna met Bert", *(Entry("text", word) for word in ("Anna met Bert", "met"))), "most of this"
+    )
+    assert found is not None
+    assert (found.count, "is this a dictionary" in found.advice) == (3, True)
+    assert finding(audited("Anna met Bert", Entry("PER", "Anna")), "most of this") is None
+
+
+def test_types_that_differ_in_case_alone_are_called_out() -> None:
+    check = audited("Anna", Entry("PER", "Anna"), Entry("Per", "Bert"), Entry("LOC", "Oslo"))
+    assert examples(check, "differ in case") == ("PER, Per",)
+
+
+def test_that_nothing_matches_comes_first() -> None:
+    check = audited("Anna", Entry("Oslo", "LOC"), Entry("Rome", "LOC"))
+    assert check.findings[0].what == "entries that never match"
+    assert "exchanged" in check.findings[0].advice
+
+
 def test_types_that_are_written_in_lower_case_anyway_are_not_suspicious() -> None:
     text = "cocaine and aspirin and codeine"
     assert not finding(audited(text, *(Entry("C", name) for name in ("Cocaine", "Aspirin", "Codeine"))), "lower-case")
 
 
 def test_entry_with_too_many_matches() -> None:
-    found = finding(audited("Anna " * 6, Entry("PER", "Anna"), Entry("PER", "Bert")), "of all matches")
+    found = finding(audited("Anna " * 6, Entry("PER", "Anna"), Entry("PER", "Bert")), "of the 6 matches")
     assert found is not None
     assert found.count == 1
 
@@ -160,9 +187,12 @@ def test_audit_counts_the_words_of_a_text_of_one_word() -> None:
 def test_five_matches_are_too_many_only_where_they_are_a_hundredth_of_all() -> None:
     names = [Entry("PER", "Anna"), Entry("PER", "Bert"), Entry("PER", "Carl")]
     few = audited("Anna " * 5 + "Bert " * 4, *names)
-    assert [example[:22] for example in examples(few, "of all matches")] == ["Anna (PER): 5 matches;"]
+    assert [example[:22] for example in examples(few, "with at least 5 of the 9 matches")] == ["Anna (PER): 5 matches;"]
     many = audited("Anna " * 5 + "Bert " * 6 + "Carl " * 560, *names)
-    assert [example[:10] for example in examples(many, "of all matches")] == ["Carl (PER)", "Bert (PER)"]
+    assert [example[:10] for example in examples(many, "with at least 6 of the 571 matches")] == [
+        "Carl (PER)",
+        "Bert (PER)",
+    ]
 
 
 def test_ambiguous_matches_are_listed_by_the_first_surface_and_all_types_most_frequent_first() -> None:

@@ -260,6 +260,9 @@ PARSES = {
     "label with a space in a tab file": Parses(
         conll("Ada\tB-first name\nB.\tI-first name\n"), ["Ada B."], [[(0, 6, "first name")]]
     ),
+    "label with a comma and hyphens": Parses(
+        conll("Ann\tB-drug-name,brand-name\n"), ["Ann"], [[(0, 3, "drug-name,brand-name")]]
+    ),
     "label with hyphens": Parses(conll("IL-2\tB-cell-type\n"), ["IL-2"], [[(0, 4, "cell-type")]]),
     # JSONL
     "overlapping entities are kept": Parses(
@@ -279,6 +282,21 @@ PARSES = {
         ["a"],
         [[]],
         changes={"key 'meta' is not one of goldgap's (not kept)": (1, ["corpus.jsonl:1"])},
+    ),
+    "unknown keys of what was rejected and dropped": Parses(
+        jsonl(
+            {
+                "text": "a",
+                "rejected": [{"start": 0, "end": 1, "by": "Ida"}],
+                "dropped": [{"start": 0, "end": 1, "label": "X", "note": "?"}],
+            }
+        ),
+        ["a"],
+        [[]],
+        changes={
+            "key 'by' of a rejected span is not one of goldgap's (not kept)": (1, ["corpus.jsonl:1"]),
+            "key 'note' of a dropped span is not one of goldgap's (not kept)": (1, ["corpus.jsonl:1"]),
+        },
     ),
     "escaped surrogate pair is one character": Parses(
         jsonl('{"text": "\\ud83d\\ude00 x", "entities": [{"start": 2, "end": 3, "label": "X"}]}'),
@@ -411,6 +429,12 @@ REFUSED = {
     ),
     "unknown extension": Refused({"corpus.doc": b"a"}, None, "the extension '.doc'", "name one with --format"),
     "empty token file": Refused(conll(""), None, NOTHING, "at least one sentence"),
+    "annotations where another tool keeps them": Refused(
+        jsonl({"text": "Ada", "spans": []}, {"text": "Ada", "spans": [{"start": 0, "end": 3, "label": "PER"}]}),
+        2,
+        '"spans", which goldgap does not read',
+        'expected "entities": [{"start": 0',
+    ),
     "empty JSONL file": Refused({"corpus.jsonl": b""}, None, NOTHING, "at least one sentence"),
     "empty text file": Refused({"corpus.txt": b""}, None, NOTHING, "at least one sentence"),
     "only blank lines": Refused(conll("\n\n \t\n\r\n"), None, NOTHING, "at least one sentence"),

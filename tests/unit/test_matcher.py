@@ -226,6 +226,16 @@ def test_dictionary_reads_tables_and_folders_alike(tmp_path: Path) -> None:
     (folder / "LOC.txt").write_text("Paris\n", encoding="utf-8")
     (folder / "ORG.txt").write_text("New York Times\n\n", encoding="utf-8")
     assert [entry[:2] for entry in Dictionary.read(folder)] == [entry[:2] for entry in table]
+    (folder / "._LOC.txt").write_bytes(b"\0\xff")  # what an archive of another system leaves behind
+    (folder / "PER.TXT").write_text("Ann\n", encoding="utf-8")
+    assert [entry.label for entry in Dictionary.read(folder)] == ["LOC", "ORG", "PER"]
+
+
+def test_entries_may_be_plain_tuples() -> None:
+    assert Dictionary([("LOC", "Elbe"), ("ORG", "NeXT", "exact")]).entries == [  # type: ignore[list-item]
+        Entry("LOC", "Elbe"),
+        Entry("ORG", "NeXT", "exact"),
+    ]
 
 
 @pytest.mark.parametrize(

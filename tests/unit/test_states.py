@@ -236,6 +236,17 @@ def test_what_cannot_be_trained_on_is_counted(bad: list[Entity], what: str) -> N
     assert what in change
 
 
+@pytest.mark.parametrize(
+    ("rejected", "what"), [(Rejected(0, 9), "rejected span of more than 3 words"), (Rejected(0, 2), "inside a word")]
+)
+def test_a_rejected_span_that_says_nothing_is_counted(rejected: Rejected, what: str) -> None:
+    notes = Notes()
+    document = Document(TEXT, rejected=(rejected, Rejected(0, 1)))
+    states_of(example_of(WHOLE), document, Knowledge(LABELS, 3, flat=True), notes)
+    (change,) = notes.changes
+    assert what in change
+
+
 def test_what_cannot_be_trained_on_is_counted_once_for_all_windows() -> None:
     windows, notes = [Window(0, 3), Window(2, 5)], Notes()
     document = Document(TEXT, (entity(1, 4, "PER"), entity(0, 3, "PER"), entity(2, 5, "PER")))

@@ -63,6 +63,11 @@ def test_read_options_hold_for_a_stream(tmp_path: Path) -> None:
     assert all(document.complete is True for document in stream(path, notes=Notes(), complete=True))
 
 
+def test_a_type_is_no_set_of_types(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="complete is 'PER', expected True, False or a frozenset of types"):
+        Corpus.read(place("a.conll", tmp_path), complete="PER")
+
+
 def test_an_unknown_read_option_is_refused_before_anything_is_read(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="read option"):
         stream(tmp_path / "missing.txt", notes=Notes(), schema="bio")

@@ -212,6 +212,25 @@ def test_what_overlaps_an_annotation_comes_behind_the_rest_in_a_flat_corpus(flat
     assert (overlapping == sorted(overlapping)) is flat
 
 
+def test_places_that_overlap_an_annotation_do_not_count_in_a_flat_corpus(recognizer: Recognizer) -> None:
+    free, bare = Document("Ann lives in Paris ."), recognizer.with_decoding(how="none").suspects
+    (start, end, label, score), *_ = called(recognizer, free)
+    around = Entity(start, min(end + 1, len(free.text)), "PER", source="dictionary")
+    taken = free.replace(entities=(around,))
+    surface = free.text[start:end]
+
+    def own(*documents: Document) -> Suspect:
+        return next(s for s in bare(Corpus(documents)) if (s.surface, s.label) == (surface, label))
+
+    mixed = own(taken, taken, free)
+    assert (mixed.counted, len(mixed.places)) == (1, 3)
+    assert [place.overlaps is None for place in mixed.places] == [True, False, False]
+    assert mixed.score == pytest.approx(score / 2)
+    assert own(taken, taken).counted == 2
+    nested = Document("a b", (Entity(0, 3, "PER", source="dictionary"), Entity(0, 1, "PER", source="dictionary")))
+    assert own(taken, taken, free, nested).counted == 3  # entities may overlap there
+
+
 def test_context_is_the_text_on_either_side(recognizer: Recognizer) -> None:
     text = "it was at the works " * 4 + "Ann met Bob" + " and that was at the works of Acme" * 3
     found = [place for suspect in recognizer.suspects(Corpus([Document(text)])) for place in suspect.places]

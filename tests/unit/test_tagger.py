@@ -25,7 +25,7 @@ from goldgap.models.tag_states import tag_states_of, taught
 from goldgap.models.tagger import read_off_tags
 from goldgap.models.tagset import TagSet
 from goldgap.train.compose import recipe_for
-from goldgap.train.doubts import CALLED, Doubt, doubtful, statistic_of
+from goldgap.train.doubts import CALLED, Doubt, least, statistic_of
 from goldgap.train.none_spans import drawn_spans, with_none
 from goldgap.train.recipe import TrainSettings
 from goldgap.train.step import total_loss
@@ -320,12 +320,11 @@ def test_words_are_retagged_as_none_and_nothing_else_changes() -> None:
 
 def test_the_smallest_values_are_left_out_with_ties_by_place() -> None:
     values = [Doubt(1, 0, 1, 0.5), Doubt(0, 3, 1, 0.5), Doubt(0, 1, 1, 0.9), Doubt(2, 0, 1, -1.0), Doubt(2, 1, 1, 3.0)]
-    chosen, cells = doubtful(values, 0.41)
-    assert ([(one.example, one.cell) for one in chosen], cells) == ([(2, 0), (0, 3), (1, 0)], 5)
-    assert doubtful(values, 0.0)[0] == []
-    assert len(doubtful(values, 0.4)[0]) == 2  # not 3 by a rounding error
-    assert len(doubtful(values, 1.0)[0]) == 5
-    assert [len(doubtful(values, "auto", margin)[0]) for margin in (0.0, 0.5, 0.6, 4.0)] == [1, 1, 3, 5]
+    chosen = least(values, 0.41)
+    assert [(one.example, one.cell) for one in chosen] == [(2, 0), (0, 3), (1, 0)]
+    assert least(values, 0.0) == []
+    assert len(least(values, 0.4)) == 2  # not 3 by a rounding error
+    assert len(least(values, 1.0)) == len(least(values, None)) == 5
     assert Found(chosen, []).hints().aside == {2: [0], 0: [3], 1: [0]}
 
 

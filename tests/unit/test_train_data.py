@@ -118,6 +118,13 @@ def test_types_of_the_dev_set_that_training_lacks_are_noted_with_their_counts() 
     assert all("can never be found" in what for what in notes.changes)
 
 
+def test_a_dev_set_without_any_type_that_is_trained_on_is_refused() -> None:
+    other = Corpus([Document("a b c", (Entity(0, 1, "X"), Entity(2, 3, "per")))])
+    with pytest.raises(InputError, match="none of the training types PER, but X, per: nothing can be chosen by it"):
+        split(recipe(), documents([True] * 3), other, Notes())
+    assert split(recipe_for("uniform", {"select_on": "none"}), documents([True] * 3), other, Notes()).dev is other
+
+
 def test_types_that_only_a_statement_of_completeness_names_are_known() -> None:
     notes = Notes()
     train = Corpus([SOME.replace(complete=frozenset({"X"}))])

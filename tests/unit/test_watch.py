@@ -33,7 +33,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, *, terminal: bool, metrics: dict[str,
 @pytest.mark.parametrize("terminal", [True, False])
 def test_the_run_and_each_evaluation_are_shown(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
     printed = shown(monkeypatch, terminal=terminal, metrics=METRICS)
-    assert "uniform on minilm: 1 documents, 1 entities of 1 types" in printed
+    assert "uniform on minilm\n1 document, 1 entity of 1 type; one in 10 documents is held out" in printed
     assert "50.00      25.00      33.33" in printed
 
 
@@ -50,3 +50,27 @@ def test_a_log_file_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_a_dev_set_there_are_no_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     printed = shown(monkeypatch, terminal=True, metrics={"step": 2, "epoch": 1.0, "loss": 1.5})
     assert "-          -          -" in printed
+
+
+@pytest.mark.parametrize(
+    ("method", "label", "source", "told"),
+    [
+        ("weighted", "PER", "dictionary", "caution: weighted never draws what looks like an entity"),
+        ("weighted", "PER", None, None),
+        ("top-neg", "PER", "dictionary", None),
+        ("default", "CLUB", None, "caution: of CLUB nothing but the name is read"),
+        ("default", "PER", None, None),
+        ("uniform", "CLUB", None, None),
+    ],
+)
+def test_what_goes_wrong_on_such_documents_is_told_before_the_training(
+    method: str, label: str, source: str | None, told: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = Console(file=io.StringIO(), width=200)
+    monkeypatch.setattr(watch, "err", out)
+    monkeypatch.setattr(watch, "out", Console(file=io.StringIO()))
+    with watch.watching(recipe_for(method), Corpus([Document("Ann", (Entity(0, 3, label, source=source),))]), None):
+        pass
+    assert isinstance(out.file, io.StringIO)
+    printed = out.file.getvalue()
+    assert printed == "" if told is None else printed.startswith(told)
