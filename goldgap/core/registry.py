@@ -1,4 +1,4 @@
-"""Variants behind names: formats, policies, losses, encoders, models, decoders."""
+"""Variants behind names: formats, policies, losses, heads, decoders."""
 
 from __future__ import annotations
 
