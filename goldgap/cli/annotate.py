@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from goldgap.cli.options import Output, Reading, check_annotated, of_files, with_reading
+
+if TYPE_CHECKING:
+    from goldgap import Corpus
+    from goldgap.evaluate.scores import Evaluation
 
 
 class CaseChoice(StrEnum):
@@ -61,26 +65,19 @@ def annotate(
     from goldgap.distant.dictionary import Dictionary
     from goldgap.distant.phrases import leave_open, read_phrases
     from goldgap.distant.rules import MatchRules
-    from goldgap.evaluate.scores import evaluate
 
     check_annotated(output, text, dictionary, phrases, gold)
     terms = Dictionary.read(dictionary)
     corpus = reading.read(text)
-    judge = reading.read(gold) if gold is not None else None
+    judge = None if gold is None else (gold, reading.read(gold))
     rules = MatchRules(case=case.value, ambiguous=ambiguous.value, overlapping=overlapping, plurals=plurals)
     labelled = label(corpus, terms, rules)
-    quality = None
-    if judge is not None and gold is not None:
-        with of_files(gold, text):
-            quality = evaluate(judge, labelled.corpus)
+    quality = None if judge is None else _quality(*judge, text, labelled.corpus)
     written = labelled.corpus
     if phrases is not None:
         written = leave_open(written, read_phrases(phrases), labelled.usage.passed_over)
     show_notes(written.write(output, strict=reading.strict), f"while writing {output}")
-    if corpus.entity_count:
-        out.print(f"{corpus.entity_count:,} annotations of the input were replaced")
-    if complete := sum(bool(document.complete) for document in corpus):
-        out.print(f"{complete:,} documents of the input were complete, which labels from a dictionary are not")
+    _tell_replaced(corpus)
     show_check(audit(labelled, terms))
     if quality is not None:
         out.print()
@@ -89,3 +86,21 @@ def annotate(
     if phrases is not None:
         places = sum(len(document.unknown) for document in written)
         out.print(f"{places:,} places that could be an entity are unknown, all others are known not to be one")
+
+
+def _quality(gold: Path, judge: Corpus, text: Path, labelled: Corpus) -> Evaluation:
+    """How good the labels are."""
+    from goldgap.evaluate.scores import evaluate
+
+    with of_files(gold, text):
+        return evaluate(judge, labelled)
+
+
+def _tell_replaced(corpus: Corpus) -> None:
+    """What the input said that the labels do not."""
+    from goldgap.cli.show import out
+
+    if corpus.entity_count:
+        out.print(f"{corpus.entity_count:,} annotations of the input were replaced")
+    if complete := sum(bool(document.complete) for document in corpus):
+        out.print(f"{complete:,} documents of the input were complete, which labels from a dictionary are not")

@@ -73,13 +73,9 @@ def compare(
     from goldgap.cli.show import out, show_contest
     from goldgap.compare.contest import judged, run_all
     from goldgap.compare.runs import Runs
-    from goldgap.core.errors import ConfigError
     from goldgap.core.files import keep_apart
 
-    if name and ("/" in name or len(name.encode(errors="replace")) > LONGEST_NAME):
-        raise ConfigError(
-            f"--name {name}: runs are kept in files of this name, so it can have no / and {LONGEST_NAME} bytes at most"
-        )
+    _check_name(name)
     keep_apart(output, *(files or []), *(complete or []), dev, test)
     contest = _contest(methods, seeds, baseline, drop, grid or [], _shared(encoder, epochs, settings or []))
     data = _data(name or test.stem, files or [], complete or [], dev, test, reading)
@@ -92,6 +88,15 @@ def compare(
     show_contest(result)
     out.print(f"\nreport written to {output / 'report.html'}", soft_wrap=True)
     exit_if_failed([result])
+
+
+def _check_name(name: str | None) -> None:
+    from goldgap.core.errors import ConfigError
+
+    if name and ("/" in name or len(name.encode(errors="replace")) > LONGEST_NAME):
+        raise ConfigError(
+            f"--name {name}: runs are kept in files of this name, so it can have no / and {LONGEST_NAME} bytes at most"
+        )
 
 
 def _data(name: str, files: list[Path], complete: list[Path], dev: Path, test: Path, reading: Reading) -> Data:

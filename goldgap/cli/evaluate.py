@@ -54,12 +54,9 @@ def evaluate(
     truth = reading.read(gold)
     found = predictions_of(predictions, truth, reading)
     _caution(gold, truth, predictions, found.corpus)
-    with of_files(gold, predictions):
+    with of_files(gold, predictions, *([] if against is None else [against])):
         result = score(truth, found.corpus, samples=samples, seed=seed)
-    other = None
-    if against is not None:
-        with of_files(gold, against):
-            other = score(truth, predictions_of(against, truth, reading).corpus, samples=0)
+        other = score(truth, predictions_of(against, truth, reading).corpus, samples=0) if against else None
     contest = compare(other.strict_counts, result.strict_counts, samples=samples, seed=seed) if other else None
     values = result.to_json()
     if contest is not None:
