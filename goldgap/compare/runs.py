@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
+from goldgap import __version__
 from goldgap.compare.identity import code_hash, key_of
 from goldgap.core.config import load
 from goldgap.core.corpus import Corpus
@@ -91,6 +94,7 @@ class Run:
     seconds       of training, evaluations on dev among them
     history       for each evaluation the scores on further documents and the test set, where they were asked for
     threads       of the training, which change a score as much as another seed does; 0: not recorded
+    versions      of what it was trained with; none: not recorded
     """
 
     key: str
@@ -109,6 +113,7 @@ class Run:
     predictions: list[Found]
     history: list[dict[str, Any]] = field(default_factory=list)
     threads: int = 0
+    versions: dict[str, str] = field(default_factory=dict)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -278,6 +283,12 @@ def _train(slot: Slot, observe: Observer, stopped: Callable[[], bool]) -> Run:
         predictions=[_found(document) for document in predicted],
         history=[{name: entry[name] for name in ("step", "epoch", "f1", "others")} for entry in recorder.entries],
         threads=torch.get_num_threads(),
+        versions={
+            "goldgap": __version__,
+            "python": platform.python_version(),
+            "torch": str(torch.__version__),
+            "transformers": version("transformers"),
+        },
     )
 
 

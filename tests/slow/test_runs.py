@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from goldgap import Entity
+from goldgap import Entity, __version__
 from goldgap.compare import identity, runs
 from goldgap.compare.identity import ALWAYS, BY_MODEL, ENCODERS, LEXICON, ROOT, TWO_STEP, code_hash, key_of
 from goldgap.compare.runs import Data, Run, Runs
@@ -222,6 +222,7 @@ def test_further_documents_are_scored_at_every_evaluation_and_decide_nothing(kep
     assert best["others"]["test"]["f1"] == pytest.approx(watched.scores["f1"])
     assert get(kept, more, recipe(tiny_encoder)).history == watched.history
     assert watched.threads == torch.get_num_threads()
+    assert (watched.versions["torch"], watched.versions["goldgap"]) == (torch.__version__, __version__)
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"key": "a"}', '{"other": 1}'])
