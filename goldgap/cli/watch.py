@@ -15,7 +15,7 @@ from goldgap.report.render import counted
 from goldgap.train.checks import cautions_about
 from goldgap.train.loop import Observer, Seen
 from goldgap.train.recipe import Recipe
-from goldgap.train.split import HELD_OUT
+from goldgap.train.split import held_out
 
 SMOOTH = 0.95
 """How much of the loss and speed shown is that of earlier steps."""
@@ -27,11 +27,11 @@ def watching(recipe: Recipe, corpus: Corpus, dev: Corpus | None) -> Iterator[Obs
     for caution in (*recipe.cautions(), *cautions_about(recipe, corpus)):
         err.print(Text(f"caution: {caution}", style="yellow"))
     judged = (
-        f"the epoch is chosen on {counted(len(dev), 'document')}"
+        f"dev set of {len(dev):,}"
         if dev is not None
         else "the last epoch is kept"
         if recipe.select_on == "none"
-        else f"one in {HELD_OUT} documents is held out for the choice"
+        else f"{counted(held_out(len(corpus)), 'document')} held out as a dev set"
     )
     documents, types = counted(len(corpus), "document"), counted(len(corpus.labels), "type")
     entities = counted(corpus.entity_count, "entity", "entities")

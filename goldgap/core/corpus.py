@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -13,6 +14,8 @@ from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
 from goldgap.core.registry import Registry, unknown_name
 
+LIKE_A_NUMBER = re.compile(r"(unnamed-)*[0-9]+")
+"""Ids that a document without one could be given."""
 OnError = Literal["error", "repair", "skip"]
 TagRule = Literal["lenient", "strict"]
 Join = Literal["auto", "space", "none"]
@@ -207,11 +210,12 @@ def _named(documents: Iterable[Document]) -> list[Document]:
 
 def _numbered(documents: Iterable[Document]) -> Iterator[Document]:
     """The documents as they come, each with its id, or a number that none had before; later ids are not known yet."""
-    given: set[str] = set()
+    taken: set[str] = set()  # of those that could be another's number: their own is none
     for number, document in enumerate(documents, 1):
         if not document.id:
-            document = document.replace(id=free_id(number, given))
-        given.add(document.id)
+            document = document.replace(id=free_id(number, taken))
+        elif document.id != str(number) and LIKE_A_NUMBER.fullmatch(document.id):
+            taken.add(document.id)
         yield document
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
+from goldgap.core.corpus import LIKE_A_NUMBER, Format, ReadOptions, WriteOptions, formats
 from goldgap.core.document import Document, Entity, Range, Rejected
 from goldgap.core.errors import CorpusError, InputError
 from goldgap.core.files import read_line_blocks, write_atomic
@@ -20,7 +19,6 @@ from goldgap.corpus.lines import Ids, iterate_lines
 _KEYS = {"id", "text", "entities", "tokens", "complete", "rejected", "unknown", "dropped"}
 _OTHERS = ("spans", "labels", "label", "ner", "ner_tags", "annotations")
 """Where other tools keep annotations."""
-_LIKE_A_NUMBER = re.compile(r"(unnamed-)*[0-9]+")
 _ENTITY_KEYS = {"start", "end", "label", "score", "source"}
 _REJECTED_KEYS = {"start", "end", "label"}
 
@@ -118,7 +116,7 @@ def _stated_numbers(path: Path) -> set[str]:
             if b'"id"' in line:
                 with suppress(InputError):  # told when the line is read
                     name = str(_parse(line.decode(errors="replace")).get("id"))
-                    found.update([name] if _LIKE_A_NUMBER.fullmatch(name) else [])
+                    found.update([name] if LIKE_A_NUMBER.fullmatch(name) else [])
     return found
 
 

@@ -51,16 +51,12 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
 
 def write(documents: Iterable[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
     """The first line of a text is its title; further line ends become blanks, so offsets stay."""
-    given: set[str] = set()
     with write_atomic(path) as handle:
         for document in documents:
             if re.search(r"[|\s\0\ufeff]", document.id) or not document.id:
                 raise InputError(
                     f"PubTator takes no blank or bar in an id, found {document.id!r}; write .jsonl instead", path=path
                 )
-            if document.id in given:
-                raise InputError(f"two documents have the id {document.id!r}; ids must be unique", path=path)
-            given.add(document.id)
             title, line_end, abstract = document.text.partition("\n")
             plain_title, plain_abstract = re.sub(r"[\r\n\0]", " ", title), re.sub(r"[\r\n\0]", " ", abstract)
             if line_end and not abstract:

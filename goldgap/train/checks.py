@@ -131,7 +131,8 @@ def cautions_about(recipe: Recipe, corpus: Corpus) -> list[str]:
             "weighted never draws what looks like an entity, and around labels from a dictionary nothing says what is "
             "none: use another method, as default or top-neg"
         )
-    if recipe.model.kind == "bi-encoder" and recipe.bi_encoder.describe == "text":
+    options = recipe.bi_encoder
+    if recipe.model.kind == "bi-encoder" and (options.describe, options.fallback) == ("text", "name"):
         known = {*(label.lower() for label in recipe.types), *known_descriptions()}
         if unsaid := [label for label in corpus.labels if label.lower() not in known]:
             found.append(

@@ -54,5 +54,5 @@ def run_whole(encoder: Path, method: str, place: Path) -> Whole:
     finish(data.arguments(place / "model"), partial(keep_copies, place / "checkpoints"))
     seconds = time.perf_counter() - began
     checkpoints = sorted((place / "checkpoints").iterdir())
-    assert [int(path.name.removeprefix("step-")) for path in checkpoints] == list(range(EVERY, STEPS, EVERY))
+    assert [int(path.name.removeprefix("step-")) for path in checkpoints] == list(range(EVERY, STEPS + 1, EVERY))
     return Whole(data, place / "model", hashes(place / "model"), checkpoints, seconds)

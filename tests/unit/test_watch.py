@@ -33,7 +33,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, *, terminal: bool, metrics: dict[str,
 @pytest.mark.parametrize("terminal", [True, False])
 def test_the_run_and_each_evaluation_are_shown(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
     printed = shown(monkeypatch, terminal=terminal, metrics=METRICS)
-    assert "uniform on minilm\n1 document, 1 entity of 1 type; one in 10 documents is held out" in printed
+    assert "uniform on minilm\n1 document, 1 entity of 1 type; 1 document held out as a dev set" in printed
     assert "50.00      25.00      33.33" in printed
 
 
