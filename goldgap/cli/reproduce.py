@@ -129,10 +129,7 @@ def data_folder(given: Path | None) -> Path:
 
 def _list(folder: Path) -> None:
     from goldgap.cli.show import out, words_table
-    from goldgap.compare.reproduce import find_experiment
-    from goldgap.core.errors import InputError
+    from goldgap.compare.reproduce import experiments_in
 
-    found = [(path.stem, find_experiment(path.stem, folder)) for path in sorted(folder.glob("*.toml"))]
-    if not found:
-        raise InputError("no experiment in this folder; name goldgap's with --experiments", path=folder)
+    found = experiments_in(folder)
     out.print(words_table(("name", "what"), [(name, one.title) for name, one in found]))

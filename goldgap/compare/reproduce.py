@@ -16,6 +16,8 @@ from goldgap.core.config import Settings, read_toml
 from goldgap.core.errors import InputError
 from goldgap.train.compose import parse_settings
 
+_NONE_HERE = "no experiments here; name the folder of them in a checkout of goldgap with --experiments"
+
 
 class Row(Settings):
     """One line of a table.
@@ -88,6 +90,8 @@ class Experiment(Settings):
 def find_experiment(name: str, folder: Path) -> Experiment:
     """The experiment in a file, or with a name in the folder."""
     path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
+    if not name.endswith(".toml") and not folder.is_dir():
+        raise InputError(_NONE_HERE, path=folder)
     if not path.is_file():
         known = ", ".join(sorted(file.stem for file in folder.glob("*.toml"))) or "none"
         raise InputError(f"there is no experiment {name!r} in {folder}; known: {known}")
@@ -96,6 +100,14 @@ def find_experiment(name: str, folder: Path) -> Experiment:
     if experiment.baseline not in names:
         raise InputError(f"the baseline {experiment.baseline!r} is not one of the rows {', '.join(names)}", path=path)
     return experiment
+
+
+def experiments_in(folder: Path) -> list[tuple[str, Experiment]]:
+    """All experiments of a folder by name."""
+    found = [(path.stem, find_experiment(path.stem, folder)) for path in sorted(folder.glob("*.toml"))]
+    if not found:
+        raise InputError(_NONE_HERE, path=folder)
+    return found
 
 
 class PartRuns(NamedTuple):

@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from goldgap.report.comparison import comparison_markdown, verdict_of
+from goldgap.report.render import cell
 
 Values = Mapping[str, Any]
 
@@ -66,7 +67,7 @@ def experiment_markdown(experiment: Values, results: Sequence[Values]) -> str:
         "Our F1 is the mean over seeds, with their deviation in brackets.",
         "",
     ]
-    lines += [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
-    lines += [f"| {' | '.join(row)} |" for row in rows]
+    lines += [f"| {' | '.join(map(cell, columns))} |", "|" + "---|" * len(columns)]
+    lines += [f"| {' | '.join(map(cell, row))} |" for row in rows]
     parts = [re.sub("^#", "##", comparison_markdown(result), flags=re.MULTILINE) for result in results]
     return "\n\n".join(["\n".join(lines), *parts])

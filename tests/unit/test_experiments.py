@@ -344,3 +344,11 @@ def test_two_rows_of_one_name_are_refused_before_anything_is_trained(
     with pytest.raises(ConfigError, match="'all' stands twice"):
         run_it(experiment(rows=[row, row]), known, tmp_path)
     assert not done
+
+
+@pytest.mark.parametrize("folder", ["nowhere", "."])
+def test_a_folder_without_experiments_is_told(folder: str, run: Run, tmp_path: Path) -> None:
+    for call in (("reproduce",), ("reproduce", "masked")):
+        done = run(*call, "--experiments", folder, "--data", ".")
+        assert done.status == 2
+        assert "no experiments here" in done.err or "there is no experiment 'masked'" in done.err
