@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from goldgap.core.config import Settings
+from goldgap.core.corpus import Corpus
 from goldgap.core.document import DICTIONARY
 from goldgap.core.errors import ConfigError
 from goldgap.core.registry import unknown_name
@@ -13,8 +14,10 @@ from goldgap.train.methods import METHODS
 from goldgap.train.unread import unread
 
 if TYPE_CHECKING:
-    from goldgap.core.corpus import Corpus
     from goldgap.train.recipe import Recipe
+
+FEW = 0.05
+"""Share of documents with overlapping entities up to which a corpus may be flat, but for slips."""
 
 
 def check(recipe: Recipe) -> None:
@@ -122,6 +125,7 @@ def cautions(recipe: Recipe) -> list[str]:
 
 def cautions_about(recipe: Recipe, corpus: Corpus) -> list[str]:
     """What is known to go wrong with this recipe on these documents."""
+    from goldgap.train.data import is_flat
     from goldgap.train.describe import known_descriptions
 
     found = []
@@ -131,6 +135,13 @@ def cautions_about(recipe: Recipe, corpus: Corpus) -> list[str]:
             "weighted never draws what looks like an entity, and around labels from a dictionary nothing says what is "
             "none: use another method, as default or top-neg"
         )
+    if recipe.train.certain_negatives:
+        overlapping = sum(not is_flat(Corpus([document])) for document in corpus)
+        if 0 < overlapping <= FEW * len(corpus):
+            found.append(
+                f"entities overlap in {overlapping:,} of {len(corpus):,} documents: the corpus is taken as nested, so "
+                "nowhere is a span known to be no entity because it overlaps one (goldgap check lists them)"
+            )
     options = recipe.bi_encoder
     if recipe.model.kind == "bi-encoder" and (options.describe, options.fallback) == ("text", "name"):
         known = {*(label.lower() for label in recipe.types), *known_descriptions()}

@@ -10,6 +10,7 @@ from rich.console import Console
 from goldgap import Corpus, Document, Entity
 from goldgap.cli import watch
 from goldgap.core.progress import Progress
+from goldgap.train.checks import cautions_about
 from goldgap.train.compose import recipe_for
 from goldgap.train.loop import Seen
 from goldgap.train.step import Taken
@@ -74,3 +75,13 @@ def test_what_goes_wrong_on_such_documents_is_told_before_the_training(
     assert isinstance(out.file, io.StringIO)
     printed = out.file.getvalue()
     assert printed == "" if told is None else printed.startswith(told)
+
+
+@pytest.mark.parametrize(("nested", "told"), [(0, False), (1, True), (2, True), (3, False)])
+def test_a_few_overlaps_in_a_corpus_that_may_be_flat_are_told(nested: int, told: bool) -> None:
+    flat, inner = Document("Ann Lee", (Entity(0, 7, "PER"),)), (Entity(0, 7, "PER"), Entity(0, 3, "PER"))
+    corpus = Corpus([flat.replace(entities=inner)] * nested + [flat] * (40 - nested))
+    recipe = recipe_for("uniform")
+    assert any("the corpus is taken as nested" in line for line in cautions_about(recipe, corpus)) is told
+    ignored = recipe_for("uniform", {"train": {"certain_negatives": False}})
+    assert cautions_about(ignored, corpus) == []
