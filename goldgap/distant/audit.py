@@ -26,9 +26,10 @@ COLUMNS = ("type", "entries", "used", "matches")
 def audit(annotated: Annotated, dictionary: Dictionary) -> Check:
     """Facts, a row for each type, and findings with counts and examples, of the dictionary in this corpus."""
     usage = annotated.usage
+    labelled, words = _labelled(annotated.corpus)
     findings = [
         *([_never(dictionary, usage)] if not usage.found else []),
-        _most_words(annotated),
+        _most_words(labelled, words),
         *_common_words(annotated, dictionary),
         _alike(dictionary),
         _over_matched(dictionary, usage),
@@ -38,13 +39,15 @@ def audit(annotated: Annotated, dictionary: Dictionary) -> Check:
         *([_never(dictionary, usage)] if usage.found else []),
     ]
     return Check(
-        _facts(annotated, dictionary), COLUMNS, _rows(dictionary, usage), [item for item in findings if item.count]
+        _facts(annotated, dictionary, labelled, words),
+        COLUMNS,
+        _rows(dictionary, usage),
+        [item for item in findings if item.count],
     )
 
 
-def _facts(annotated: Annotated, dictionary: Dictionary) -> dict[str, str]:
+def _facts(annotated: Annotated, dictionary: Dictionary, labelled: int, words: int) -> dict[str, str]:
     corpus, usage = annotated.corpus, annotated.usage
-    labelled, words = _labelled(corpus)
     with_match = sum(bool(document.entities) for document in corpus)
     used = sum(count > 0 for count in usage.used.values())
     return {
@@ -73,8 +76,7 @@ def _rows(dictionary: Dictionary, usage: Usage) -> list[tuple[str, ...]]:
     return [(label, f"{entries[label]:,}", f"{used[label]:,}", f"{matches[label]:,}") for label in dictionary.labels]
 
 
-def _most_words(annotated: Annotated) -> Finding:
-    labelled, words = _labelled(annotated.corpus)
+def _most_words(labelled: int, words: int) -> Finding:
     return Finding.of(
         "words labelled, which are most of this text",
         [],
