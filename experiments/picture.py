@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from goldgap.compare.runs import Run
-from goldgap.core.files import write_atomic
+from goldgap.core.writing import write_atomic
 from goldgap.report.svg import Series, line_chart, standalone
 from goldgap.train.compose import recipe_for
 from goldgap.train.deciding import deciding_settings

@@ -13,9 +13,11 @@ from goldgap.core.config import load, read_toml, to_toml
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Entity, label_problem
 from goldgap.core.errors import ConfigError, IntegrityError, require
-from goldgap.core.files import MANIFEST, commit_directory, read_text, require_unicode, verify_directory
 from goldgap.core.labels import Labels
+from goldgap.core.manifest import MANIFEST, commit_directory, verify_directory
 from goldgap.core.notes import Notes
+from goldgap.core.reading import read_text
+from goldgap.core.writing import require_unicode
 from goldgap.decode import decoders
 from goldgap.encode.device import device_named
 from goldgap.models.bi_encoder import BiEncoder

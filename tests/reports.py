@@ -7,7 +7,7 @@ import statistics
 from typing import Any
 
 from goldgap import Corpus, Dictionary
-from goldgap.core.files import sha256
+from goldgap.core.manifest import sha256
 from goldgap.corpus.inspect import inspect
 from goldgap.demo import DICTIONARY, TEST, TRAIN
 from goldgap.evaluate.scores import evaluate

@@ -73,7 +73,7 @@ def compare(
     from goldgap.cli.show import out, show_contest
     from goldgap.compare.contest import judged, run_all
     from goldgap.compare.runs import Runs
-    from goldgap.core.files import keep_apart
+    from goldgap.core.writing import keep_apart
 
     _check_name(name)
     keep_apart(output, *(files or []), *(complete or []), dev, test)
@@ -103,7 +103,8 @@ def _data(name: str, files: list[Path], complete: list[Path], dev: Path, test: P
     """What the methods are trained, selected and compared on."""
     from goldgap.compare.contest import refuse_empty
     from goldgap.compare.runs import Data
-    from goldgap.core.files import hashes_of, printable
+    from goldgap.core.manifest import hashes_of
+    from goldgap.core.writing import printable
 
     data = Data(
         printable(name),
@@ -224,7 +225,7 @@ def comparing(store: Runs, *outputs: Path, jobs: int) -> Iterator[Callable[[], b
     """
     from goldgap.cli.show import out
     from goldgap.cli.signals import asked_to_stop
-    from goldgap.core.files import make_folder
+    from goldgap.core.writing import make_folder
     from goldgap.train.loop import Stopped
 
     for folder in (store.folder, *outputs):
@@ -268,7 +269,7 @@ def _helped(jobs: int) -> Iterator[None]:
 
 def write_reports(result: dict[str, Any], data: Data, store: Runs, output: Path) -> None:
     """What this command found, as JSON, Markdown and HTML in a folder."""
-    from goldgap.core.files import make_folder, printable, write_atomic
+    from goldgap.core.writing import make_folder, printable, write_atomic
     from goldgap.report.comparison import comparison_markdown
     from goldgap.report.html import comparison_page
 

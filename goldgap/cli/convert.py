@@ -24,7 +24,7 @@ def convert(
     Example: goldgap convert train.conll train.jsonl
     """
     from goldgap.cli.show import out, show_notes
-    from goldgap.core.files import keep_apart
+    from goldgap.core.writing import keep_apart
     from goldgap.corpus.tags import letters_of
 
     keep_apart(target, source)

@@ -31,7 +31,7 @@ def demo(
     """
     from goldgap import Corpus
     from goldgap.cli.show import out, show_comparison
-    from goldgap.core.files import make_folder, write_atomic
+    from goldgap.core.writing import make_folder, write_atomic
     from goldgap.demo import DEV, DICTIONARY, TEST, TRAIN
     from goldgap.distant.annotate import annotate
     from goldgap.distant.dictionary import Dictionary
@@ -97,7 +97,7 @@ def _write_found(
     """Suspects and scores as JSON."""
     import json
 
-    from goldgap.core.files import write_atomic
+    from goldgap.core.writing import write_atomic
 
     with write_atomic(output / "suspects.jsonl") as handle:
         handle.writelines(json.dumps(suspect.to_json(), ensure_ascii=False) + "\n" for suspect in found)
@@ -124,7 +124,7 @@ def _tell_files(output: Path) -> None:
 def _refuse_others(output: Path) -> None:
     """Raise where something would be written over that no demo wrote, which begins with its report."""
     from goldgap.core.errors import InputError
-    from goldgap.core.files import read_bytes
+    from goldgap.core.reading import read_bytes
     from goldgap.report.demo import TITLE
 
     names = ("labels.jsonl", "quality.json", "suspects.jsonl", *(f"model-{method}" for method in METHODS), "report.md")

@@ -300,7 +300,7 @@ def _explored(corpus: Corpus, method: str, epochs: int, settings: list[str] | No
 
 def _apart(output: Path | None, *read: Path) -> None:
     """Refuse a picture that cannot be written, or would stand among what is read."""
-    from goldgap.core.files import check_target, keep_apart
+    from goldgap.core.writing import check_target, keep_apart
 
     if output is not None:
         check_target(output)
@@ -316,7 +316,7 @@ def _runs(paths: list[Path]) -> list[Run]:
 def _tell(found: Diagnosis, output: Path | None, as_json: bool) -> None:
     """Show a diagnosis, and write its picture."""
     from goldgap.cli.show import out, table
-    from goldgap.core.files import write_atomic
+    from goldgap.core.writing import write_atomic
 
     if output is not None:
         with write_atomic(output) as handle:

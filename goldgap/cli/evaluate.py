@@ -42,7 +42,7 @@ def evaluate(
 
     from goldgap.cli.show import err, out, show_against, show_evaluation
     from goldgap.core.errors import ConfigError
-    from goldgap.core.files import check_target, keep_apart
+    from goldgap.core.writing import check_target, keep_apart
     from goldgap.evaluate.bootstrap import compare
     from goldgap.evaluate.scores import evaluate as score
 
@@ -97,7 +97,8 @@ def _write_page(
     trained: Corpus | None,
 ) -> None:
     """Write the report of an evaluation."""
-    from goldgap.core.files import hashes_of, write_atomic
+    from goldgap.core.manifest import hashes_of
+    from goldgap.core.writing import write_atomic
     from goldgap.report.examples import examples_of
     from goldgap.report.html import evaluation_page
 

@@ -44,7 +44,7 @@ def mask(
     Example: goldgap mask train.conll -o masked.jsonl --drop 0.7
     """
     from goldgap.cli.show import out, show_notes
-    from goldgap.core.files import check_target, keep_apart
+    from goldgap.core.writing import check_target, keep_apart
     from goldgap.distant.mask import mask as drop_entities
 
     check_annotated(output, corpus)

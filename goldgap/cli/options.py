@@ -148,7 +148,7 @@ def check_annotated(output: Path, *sources: Path | None) -> None:
     """Refuse to write annotations over what is read, or into a format that holds none."""
     from goldgap.core.corpus import format_of
     from goldgap.core.errors import InputError
-    from goldgap.core.files import keep_apart
+    from goldgap.core.writing import keep_apart
 
     if not output.name:
         raise InputError("expected the name of a file to write", path=output)

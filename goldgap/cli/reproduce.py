@@ -94,7 +94,7 @@ def _show(experiment: Experiment, results: list[dict[str, Any]]) -> None:
 def _write(experiment: Experiment, parts: list[tuple[Data, dict[str, Any]]], store: Runs, output: Path) -> None:
     """The table, and the reports of each part in a folder of their own."""
     from goldgap.cli.compare import write_reports
-    from goldgap.core.files import write_atomic
+    from goldgap.core.writing import write_atomic
     from goldgap.report.experiment import experiment_markdown
 
     names = _folders([(given.name, result) for given, result in parts])

@@ -34,8 +34,8 @@ def suspects(
 
     from goldgap import Recognizer
     from goldgap.cli.show import out, show_notes, show_suspects
-    from goldgap.core.files import check_target, keep_apart, write_atomic
     from goldgap.core.notes import Notes
+    from goldgap.core.writing import check_target, keep_apart, write_atomic
 
     check_target(output)
     keep_apart(output, corpus, model)

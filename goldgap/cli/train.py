@@ -121,7 +121,7 @@ def _trained(
 def _check_written(files: list[Path | None], read: list[Path | None], output: Path) -> None:
     """Refuse names that cannot be written to, are read, or stand twice."""
     from goldgap.core.errors import ConfigError
-    from goldgap.core.files import check_target, keep_apart
+    from goldgap.core.writing import check_target, keep_apart
 
     model = output.resolve()
     taken = {model, model.parent / f"{model.name}.unfinished"}
@@ -182,7 +182,8 @@ def _telling(observers: list[Observer], *, strict: bool) -> Observer:
 def _write_page(model: Recognizer, corpus: Corpus, output: Path, read: list[Path], html: Path) -> None:
     """The report of a training."""
     from goldgap.cli.show import out
-    from goldgap.core.files import hashes_of, write_atomic
+    from goldgap.core.manifest import hashes_of
+    from goldgap.core.writing import write_atomic
     from goldgap.distant.check import check
     from goldgap.report.html import training_page
 

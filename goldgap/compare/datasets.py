@@ -16,7 +16,7 @@ from goldgap.core.config import Settings, load
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import DICTIONARY, Document
 from goldgap.core.errors import ConfigError, InputError, IntegrityError
-from goldgap.core.files import sha256
+from goldgap.core.manifest import sha256
 from goldgap.core.registry import unknown_name
 from goldgap.distant.dictionary import Dictionary
 from goldgap.distant.phrases import leave_open, read_phrases

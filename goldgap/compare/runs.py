@@ -20,8 +20,10 @@ from goldgap.core.config import load
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Entity
 from goldgap.core.errors import IntegrityError
-from goldgap.core.files import digest, read_text, remove_stale, write_atomic
+from goldgap.core.manifest import digest
 from goldgap.core.notes import Notes
+from goldgap.core.reading import read_text
+from goldgap.core.writing import remove_stale, write_atomic
 from goldgap.evaluate.scores import evaluate
 from goldgap.recognizer import Recognizer
 from goldgap.train.deciding import deciding_settings

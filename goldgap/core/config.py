@@ -13,7 +13,7 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from goldgap.core.errors import ConfigError
-from goldgap.core.files import read_text
+from goldgap.core.reading import read_text
 from goldgap.core.registry import unknown_name
 
 

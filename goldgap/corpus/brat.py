@@ -10,8 +10,9 @@ from pathlib import Path
 from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
 from goldgap.core.document import Document, Entity
 from goldgap.core.errors import CorpusError, DocumentError, InputError
-from goldgap.core.files import MANIFEST, check_source, commit_directory, files_in, safe_join
+from goldgap.core.manifest import MANIFEST, commit_directory, safe_join
 from goldgap.core.notes import Notes
+from goldgap.core.reading import check_source, files_in
 from goldgap.corpus.lines import keep_mark, read_lines, read_whole
 from goldgap.corpus.lost import count_lost, count_unsaid
 from goldgap.corpus.standoff import entity_at

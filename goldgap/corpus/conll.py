@@ -13,8 +13,9 @@ from typing import IO
 from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
 from goldgap.core.document import Document, Entity, Range
 from goldgap.core.errors import CorpusError, InputError
-from goldgap.core.files import BLOCK, write_atomic
 from goldgap.core.notes import Notes
+from goldgap.core.reading import BLOCK
+from goldgap.core.writing import write_atomic
 from goldgap.corpus.lines import Ids, keep_mark, read_lines
 from goldgap.corpus.lost import count_unsaid
 from goldgap.corpus.tags import (

@@ -11,8 +11,9 @@ from typing import Any
 from goldgap.core.corpus import LIKE_A_NUMBER, Format, ReadOptions, WriteOptions, formats
 from goldgap.core.document import Document, Entity, Range, Rejected
 from goldgap.core.errors import CorpusError, InputError
-from goldgap.core.files import read_line_blocks, write_atomic
 from goldgap.core.notes import Notes
+from goldgap.core.reading import read_line_blocks
+from goldgap.core.writing import write_atomic
 from goldgap.corpus.conll import join_words
 from goldgap.corpus.lines import Ids, iterate_lines
 

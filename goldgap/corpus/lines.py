@@ -7,7 +7,8 @@ from pathlib import Path
 
 from goldgap.core.corpus import free_id
 from goldgap.core.errors import InputError
-from goldgap.core.files import (
+from goldgap.core.notes import Notes
+from goldgap.core.reading import (
     BYTE_ORDER_MARK,
     nul_problem,
     read_bytes,
@@ -16,7 +17,6 @@ from goldgap.core.files import (
     refuse_other_kinds,
     utf8_problem,
 )
-from goldgap.core.notes import Notes
 
 REPLACEMENT, MARK = "\ufffd", "\ufeff"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
 from goldgap.core.document import Document, Entity
 from goldgap.core.errors import CorpusError, InputError
-from goldgap.core.files import write_atomic
 from goldgap.core.notes import Notes
+from goldgap.core.writing import write_atomic
 from goldgap.corpus.lines import Ids, iterate_lines
 from goldgap.corpus.lost import count_lost, count_unsaid
 from goldgap.corpus.standoff import entity_at

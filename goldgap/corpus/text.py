@@ -8,8 +8,8 @@ from pathlib import Path
 
 from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
 from goldgap.core.document import Document
-from goldgap.core.files import write_atomic
 from goldgap.core.notes import Notes
+from goldgap.core.writing import write_atomic
 from goldgap.corpus.lines import iterate_lines, keep_mark
 from goldgap.corpus.lost import count_lost
 

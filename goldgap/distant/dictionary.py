@@ -10,9 +10,9 @@ from goldgap.core.config import load
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import label_problem
 from goldgap.core.errors import DictionaryError, require
-from goldgap.core.files import files_in
 from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
+from goldgap.core.reading import files_in
 from goldgap.corpus.lines import read_lines
 from goldgap.distant.rules import MatchRules
 

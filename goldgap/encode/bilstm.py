@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from goldgap.core.files import read_text
+from goldgap.core.reading import read_text
 from goldgap.encode.batch import Batch
 from goldgap.encode.encoder import WordVectors, shape_embedding
 

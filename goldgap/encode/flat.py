@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from goldgap.core.errors import ConfigError
-from goldgap.core.files import read_text
+from goldgap.core.reading import read_text
 from goldgap.encode.batch import Batch
 from goldgap.encode.bilstm import BiLSTMConfig, look_up, new_bilstm
 from goldgap.encode.encoder import WordVectors, shape_embedding

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from goldgap.core.errors import InputError, IntegrityError
-from goldgap.core.files import sha256
+from goldgap.core.manifest import sha256
 from goldgap.encode.batch import Batch
 from goldgap.encode.encoder import WordVectors, load_tokenizer, shape_embedding, special_pieces
 from goldgap.encode.names import ENCODERS, MINILM

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from goldgap.core.errors import InputError
-from goldgap.core.files import BLOCK, read_bytes, read_line_blocks
 from goldgap.core.notes import Notes
+from goldgap.core.reading import BLOCK, read_bytes, read_line_blocks
 from goldgap.corpus.lines import iterate_lines
 
 _BINARY_HEADER = re.compile(rb"(\d{1,18}) (\d{1,9}) ?\r?\n")

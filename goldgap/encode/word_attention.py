@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor, nn
 
-from goldgap.core.files import read_text
+from goldgap.core.reading import read_text
 from goldgap.encode.batch import Batch
 from goldgap.encode.bilstm import read_both_ways
 from goldgap.encode.encoder import Encoder, WordVectors

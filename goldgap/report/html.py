@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from goldgap import __version__
-from goldgap.core.files import printable
+from goldgap.core.writing import printable
 from goldgap.evaluate.counts import MATCHES
 from goldgap.evaluate.errors import KINDS, MISSED, SPURIOUS
 from goldgap.report.card import CAVEATS

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -29,60 +30,93 @@ from goldgap.train.hosts import new_flat_for, read_with_lexicon, with_lexicon
 from goldgap.train.recipe import EncoderSettings, Recipe
 
 
+class EncoderKind(NamedTuple):
+    """How an encoder comes to be: fresh with its tokenizer, or empty from a folder that a model was saved in."""
+
+    new: Callable[[Recipe, Corpus], tuple[Encoder, Any]]
+    empty: Callable[[Recipe, Path], Encoder]
+
+
+class Parts(NamedTuple):
+    """What a model is put together from; `texts` say what each type is, to a bi-encoder that reads them."""
+
+    labels: Labels
+    encoder: Any
+    tokenizer: Any
+    texts: list[list[TypeText]]
+
+
 def build(recipe: Recipe, corpus: Corpus) -> Model:
     """A fresh model, whose new weights depend on the seed alone."""
-    settings = recipe.encoder
     torch.manual_seed(recipe.seed)
-    encoder: Encoder
-    if settings.name == BILSTM:
-        sentences = ([document.text[a:b] for a, b in words_of(document)] for document in corpus)
-        vectors = read_vectors(Path(settings.vectors)) if settings.vectors else None
-        encoder, tokenizer = new_bilstm(sentences, _bilstm(settings), min_count=settings.min_count, vectors=vectors)
-    elif settings.name == FLAT:
-        encoder, tokenizer = new_flat_for(recipe, corpus)
-    else:
-        pretrained, tokenizer = load_transformer(settings.name)
-        torch.manual_seed(recipe.seed)  # loading draws weights as well
-        encoder = inner = TransformerEncoder(pretrained, **_transformer(settings))
-        if recipe.lexicon.used != "no":
-            encoder = with_lexicon(recipe, inner, corpus)
+    encoder, tokenizer = _kind_of(recipe.encoder).new(recipe, corpus)
     texts = type_texts(recipe, corpus, tokenizer) if _reads_types(recipe) else []
-    return _assemble(recipe, corpus.labels, encoder, tokenizer, texts)
+    return _assemble(recipe, Parts(corpus.labels, encoder, tokenizer, texts))
 
 
 def rebuild(recipe: Recipe, labels: Labels, folder: Path) -> Model:
     """The model of a saved recipe, still without its weights."""
-    tokenizer = load_tokenizer(folder)
-    encoder: Encoder
-    if recipe.encoder.name == BILSTM:
-        encoder = BiLSTMEncoder(BiLSTMConfig.read(folder))
-    elif recipe.encoder.name == FLAT:
-        encoder = FlatEncoder.read(folder)
-    else:
-        encoder = inner = TransformerEncoder(empty_transformer(folder), **_transformer(recipe.encoder))
-        if recipe.lexicon.used != "no":
-            encoder = read_with_lexicon(recipe, inner, folder)
-    return _assemble(recipe, labels, encoder, tokenizer, read_texts(folder) if _reads_types(recipe) else [])
+    encoder, texts = _kind_of(recipe.encoder).empty(recipe, folder), read_texts(folder) if _reads_types(recipe) else []
+    return _assemble(recipe, Parts(labels, encoder, load_tokenizer(folder), texts))
+
+
+def _kind_of(settings: EncoderSettings) -> EncoderKind:
+    return _LOOK_UP.get(settings.name, _TRANSFORMER)
+
+
+def _new_bilstm(recipe: Recipe, corpus: Corpus) -> tuple[Encoder, Any]:
+    settings = recipe.encoder
+    sentences = ([document.text[a:b] for a, b in words_of(document)] for document in corpus)
+    vectors = read_vectors(Path(settings.vectors)) if settings.vectors else None
+    config = BiLSTMConfig(
+        size=settings.size,
+        hidden=settings.hidden,
+        dropout=settings.dropout,
+        lowercase=settings.lowercase,
+        shapes=settings.shapes,
+        freeze=settings.freeze,
+        bigrams=settings.bigrams,
+    )
+    return new_bilstm(sentences, config, min_count=settings.min_count, vectors=vectors)
+
+
+def _new_transformer(recipe: Recipe, corpus: Corpus) -> tuple[Encoder, Any]:
+    pretrained, tokenizer = load_transformer(recipe.encoder.name)
+    torch.manual_seed(recipe.seed)  # loading draws weights as well
+    encoder = TransformerEncoder(pretrained, **_transformer(recipe.encoder))
+    return encoder if recipe.lexicon.used == "no" else with_lexicon(recipe, encoder, corpus), tokenizer
+
+
+def _empty_transformer(recipe: Recipe, folder: Path) -> Encoder:
+    encoder = TransformerEncoder(empty_transformer(folder), **_transformer(recipe.encoder))
+    return encoder if recipe.lexicon.used == "no" else read_with_lexicon(recipe, encoder, folder)
+
+
+def _transformer(settings: EncoderSettings) -> dict[str, Any]:
+    return {"shapes": settings.shapes, "pooling": settings.pooling, "layers": settings.layers}
+
+
+_LOOK_UP = {
+    BILSTM: EncoderKind(_new_bilstm, lambda _, folder: BiLSTMEncoder(BiLSTMConfig.read(folder))),
+    FLAT: EncoderKind(new_flat_for, lambda _, folder: FlatEncoder.read(folder)),
+}
+_TRANSFORMER = EncoderKind(_new_transformer, _empty_transformer)
+"""What every other name is, or a folder."""
 
 
 def _reads_types(recipe: Recipe) -> bool:
     return recipe.model.kind == "bi-encoder" and recipe.bi_encoder.describe != "atomic"
 
 
-def _assemble(recipe: Recipe, labels: Labels, encoder: Encoder, tokenizer: Any, texts: list[list[TypeText]]) -> Model:
-    """The model around an encoder; `texts` say what each type is, to a bi-encoder that reads them."""
-    settings, windows = recipe.model, {"overlap": recipe.train.overlap, "window": recipe.encoder.window}
-    if settings.kind == "bi-encoder":
-        return BiEncoder(
-            encoder, _types(recipe, labels, encoder, tokenizer, texts), labels, tokenizer, _shape(recipe), **windows
-        )
-    if settings.kind == "tagger":
-        tagset = TagSet(labels, recipe.tagger.scheme, none=recipe.two_step.none > 0)
-        crf, angle = recipe.loss.name == "crf", recipe.tagger.angle
-        return Tagger(encoder, tagset, tokenizer, crf=crf, angle=angle, dropout=settings.dropout, **windows)
+def _assemble(recipe: Recipe, parts: Parts) -> Model:
+    return _MODELS[recipe.model.kind](recipe, parts, overlap=recipe.train.overlap, window=recipe.encoder.window)
+
+
+def _span_model(recipe: Recipe, parts: Parts, **windows: int) -> Model:
+    settings = recipe.model
     head = SpanHead(
-        encoder.dimension,
-        len(labels) + 1,
+        parts.encoder.dimension,
+        len(parts.labels) + 1,
         head=settings.head,
         max_width=settings.max_width,
         hidden=settings.hidden,
@@ -91,28 +125,19 @@ def _assemble(recipe: Recipe, labels: Labels, encoder: Encoder, tokenizer: Any, 
         several=settings.several,
         features=settings.features,
     )
-    return SpanModel(encoder, head, labels, tokenizer, **windows)
+    return SpanModel(parts.encoder, head, parts.labels, parts.tokenizer, **windows)
 
 
-def _types(
-    recipe: Recipe, labels: Labels, encoder: Any, tokenizer: Any, texts: list[list[TypeText]]
-) -> TypeReader | AtomicTypes:
-    options = recipe.bi_encoder
-    if not texts:
-        return AtomicTypes(len(labels), encoder.dimension)
-    return TypeReader(
-        encoder.model if options.share_encoders else copy.deepcopy(encoder.model),
-        texts,
-        padding=tokenizer.pad_token_id or 0,
-        shared=options.share_encoders,
-        draw=SHOWN if options.describe == "prototypes" else 0,
-        pooling=options.pooling,
-    )
+def _tagger(recipe: Recipe, parts: Parts, **windows: int) -> Model:
+    tagset = TagSet(parts.labels, recipe.tagger.scheme, none=recipe.two_step.none > 0)
+    crf, angle = recipe.loss.name == "crf", recipe.tagger.angle
+    dropout = recipe.model.dropout
+    return Tagger(parts.encoder, tagset, parts.tokenizer, crf=crf, angle=angle, dropout=dropout, **windows)
 
 
-def _shape(recipe: Recipe) -> BiEncoderShape:
+def _bi_encoder(recipe: Recipe, parts: Parts, **windows: int) -> Model:
     model, own = recipe.model, recipe.bi_encoder
-    return BiEncoderShape(
+    shape = BiEncoderShape(
         max_width=model.max_width,
         train_all=own.train_all,
         size=own.size,
@@ -123,19 +148,21 @@ def _shape(recipe: Recipe) -> BiEncoderShape:
         thresholds=own.thresholds,
         several=model.several,
     )
+    return BiEncoder(parts.encoder, _types(recipe, parts), parts.labels, parts.tokenizer, shape, **windows)
 
 
-def _transformer(settings: EncoderSettings) -> dict[str, Any]:
-    return {"shapes": settings.shapes, "pooling": settings.pooling, "layers": settings.layers}
-
-
-def _bilstm(settings: EncoderSettings) -> BiLSTMConfig:
-    return BiLSTMConfig(
-        size=settings.size,
-        hidden=settings.hidden,
-        dropout=settings.dropout,
-        lowercase=settings.lowercase,
-        shapes=settings.shapes,
-        freeze=settings.freeze,
-        bigrams=settings.bigrams,
+def _types(recipe: Recipe, parts: Parts) -> TypeReader | AtomicTypes:
+    options, encoder = recipe.bi_encoder, parts.encoder
+    if not parts.texts:
+        return AtomicTypes(len(parts.labels), encoder.dimension)
+    return TypeReader(
+        encoder.model if options.share_encoders else copy.deepcopy(encoder.model),
+        parts.texts,
+        padding=parts.tokenizer.pad_token_id or 0,
+        shared=options.share_encoders,
+        draw=SHOWN if options.describe == "prototypes" else 0,
+        pooling=options.pooling,
     )
+
+
+_MODELS: dict[str, Callable[..., Model]] = {"span": _span_model, "tagger": _tagger, "bi-encoder": _bi_encoder}

@@ -18,8 +18,10 @@ import torch
 from torch import Tensor
 
 from goldgap.core.errors import ConfigError, IntegrityError, RunError
-from goldgap.core.files import commit_directory, digest, read_text, remove_stale, verify_directory, write_atomic
+from goldgap.core.manifest import commit_directory, digest, verify_directory
 from goldgap.core.notes import Notes
+from goldgap.core.reading import read_text
+from goldgap.core.writing import remove_stale, write_atomic
 from goldgap.models.model import Model
 from goldgap.train.deciding import deciding_settings
 from goldgap.train.recipe import Recipe

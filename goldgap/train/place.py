@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from goldgap.core.errors import InputError, RunError
-from goldgap.core.files import remove_stale, require_unicode
+from goldgap.core.writing import remove_stale, require_unicode
 
 LOCK, LEFT_OUT = "lock", "left_out"
 

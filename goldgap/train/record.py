@@ -13,7 +13,8 @@ import torch
 
 from goldgap.core.corpus import Corpus
 from goldgap.core.errors import CorpusError
-from goldgap.core.files import read_text, write_atomic
+from goldgap.core.reading import read_text
+from goldgap.core.writing import write_atomic
 from goldgap.corpus.words import word_spans, words_of
 from goldgap.encode.batch import Example
 from goldgap.encode.windows import owned

@@ -13,10 +13,11 @@ from typing import NamedTuple
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import EXPLORATORY, Document, Entity
 from goldgap.core.errors import ConfigError
-from goldgap.core.files import commit_directory, read_text, verify_directory
 from goldgap.core.labels import Labels
+from goldgap.core.manifest import commit_directory, verify_directory
 from goldgap.core.notes import Notes
 from goldgap.core.progress import Progress
+from goldgap.core.reading import read_text
 from goldgap.decode import decode
 from goldgap.models.model import Model
 from goldgap.models.predict import candidates, numbered

@@ -45,7 +45,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def blocks_of(size: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("goldgap.core.files.BLOCK", size)
+        patch.setattr("goldgap.core.reading.BLOCK", size)
         yield
 
 

@@ -22,7 +22,7 @@ import torch
 
 from goldgap.cli import main
 from goldgap.core.errors import IntegrityError
-from goldgap.core.files import sha256, verify_directory
+from goldgap.core.manifest import sha256, verify_directory
 from goldgap.core.progress import Progress
 from goldgap.train.checkpoint import Checkpoints, RunState
 from goldgap.train.place import unfinished

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from goldgap import Corpus, Document, Entity, Recognizer
-from goldgap.core.files import commit_directory
+from goldgap.core.manifest import commit_directory
 from tests.command import Run
 from tests.slow.test_training import corpus, settings
 

@@ -18,7 +18,8 @@ from typing import IO, Any, Literal
 import pytest
 
 from goldgap.core.errors import IntegrityError
-from goldgap.core.files import commit_directory, remove_stale, verify_directory, write_atomic
+from goldgap.core.manifest import commit_directory, verify_directory
+from goldgap.core.writing import remove_stale, write_atomic
 
 # The children below only write files and leave; whatever threads a library has started does not matter to them.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

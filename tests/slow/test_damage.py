@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 
 from goldgap import Recognizer
 from goldgap.core.errors import IntegrityError
-from goldgap.core.files import MANIFEST, verify_directory
+from goldgap.core.manifest import MANIFEST, verify_directory
 from goldgap.train import step
 from goldgap.train.place import LOCK, unfinished
 from tests.slow.runs import (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from goldgap import Corpus, Recognizer
-from goldgap.core.files import sha256
+from goldgap.core.manifest import sha256
 from tests.command import Run
 from tests.slow.test_training import corpus
 from tests.unit.test_report import Page

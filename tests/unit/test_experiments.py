@@ -18,7 +18,7 @@ from goldgap.compare.datasets import Dataset, File, dataset, read_dataset, regis
 from goldgap.compare.reproduce import Experiment, find_experiment, judged_parts, run_parts
 from goldgap.compare.runs import Runs
 from goldgap.core.errors import ConfigError, InputError, IntegrityError
-from goldgap.core.files import sha256
+from goldgap.core.manifest import sha256
 from goldgap.report.experiment import experiment_markdown, experiment_rows
 from tests.command import Run
 from tests.unit.test_contest import QUALITY, pretend

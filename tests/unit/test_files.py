@@ -13,18 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from goldgap.core import files
+from goldgap.core import manifest
 from goldgap.core.errors import GoldgapError, InputError, IntegrityError, RunError
-from goldgap.core.files import (
-    MANIFEST,
-    commit_directory,
-    read_bytes,
-    read_text,
-    remove_stale,
-    safe_join,
-    verify_directory,
-    write_atomic,
-)
+from goldgap.core.manifest import MANIFEST, commit_directory, safe_join, verify_directory
+from goldgap.core.reading import read_bytes, read_text
+from goldgap.core.writing import remove_stale, write_atomic
 
 NAMES_LEADING_OUTSIDE = {
     "parent": "../x",
@@ -78,7 +71,7 @@ def rewrite_manifest(folder: Path, change: Callable[[dict[str, object]], None]) 
     """What an attacker can do who knows the format: a changed manifest with a checksum that is right again."""
     entries = json.loads((folder / MANIFEST).read_text())["files"]
     change(entries)
-    (folder / MANIFEST).write_text(files._manifest_text(entries))
+    (folder / MANIFEST).write_text(manifest._manifest_text(entries))
 
 
 @pytest.fixture
@@ -528,7 +521,7 @@ def test_a_manifest_entry_leading_outside_is_refused_before_any_open(
     rewrite_manifest(model, only_that_entry)
     for known in CONTENT:
         (model / known).unlink()
-    monkeypatch.setattr(files, "sha256", lambda path: pytest.fail(f"{path} was opened"))
+    monkeypatch.setattr(manifest, "sha256", lambda path: pytest.fail(f"{path} was opened"))
     with pytest.raises(IntegrityError, match="is not a name inside this folder"):
         verify_directory(model)
 

@@ -175,7 +175,7 @@ NUMBERED: dict[str, tuple[list[object], list[str]]] = {
 def test_documents_without_an_id_are_numbered_around_those_that_have_one(
     stated: list[object], expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("goldgap.core.files.BLOCK", 16)
+    monkeypatch.setattr("goldgap.core.reading.BLOCK", 16)
     lines = [{"text": "a"} | ({} if name is None else {"id": name}) for name in stated]
     (path := tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     read = Corpus.read(path)

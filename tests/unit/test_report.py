@@ -18,8 +18,8 @@ from goldgap import Corpus, Document, Entity
 from goldgap.cli.show import show_contest
 from goldgap.compare.contest import compare
 from goldgap.compare.runs import Runs
-from goldgap.core.files import commit_directory, hashes_of, sha256
 from goldgap.core.labels import Labels
+from goldgap.core.manifest import commit_directory, hashes_of, sha256
 from goldgap.core.notes import Notes
 from goldgap.demo import DEV, DICTIONARY, TEST
 from goldgap.evaluate.scores import evaluate

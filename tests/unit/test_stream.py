@@ -94,7 +94,7 @@ def test_documents_before_a_malformed_line_are_given_before_it_is_refused(tmp_pa
 def test_a_byte_that_is_no_text_is_refused_before_the_first_document(
     name: str, bad: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("goldgap.core.files.BLOCK", 16)
+    monkeypatch.setattr("goldgap.core.reading.BLOCK", 16)
     (tmp_path / name).write_bytes(b'{"text": "a"}\n' * 20 + bad)
     with pytest.raises(InputError, match=rf"{name}:21: "):
         next(stream(tmp_path / name, notes=Notes()))
@@ -103,7 +103,7 @@ def test_a_byte_that_is_no_text_is_refused_before_the_first_document(
 def test_a_file_that_stops_being_text_while_it_is_read_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("goldgap.core.files.BLOCK", 16)
+    monkeypatch.setattr("goldgap.core.reading.BLOCK", 16)
     (tmp_path / "a.txt").write_bytes(b"0123456789abcde\n" * 40_000)
     documents = stream(tmp_path / "a.txt", notes=Notes())
     next(documents)
