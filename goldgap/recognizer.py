@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from goldgap.core.config import load, read_toml, to_toml
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Entity, label_problem
@@ -102,7 +104,8 @@ class Recognizer:
                 documents.require_own_ids(what)
         way = train_in_two_steps if recipe.two_step.explore else train
         folder = None if work is None else Path(work)
-        run = way(recipe, corpus, dev, work=folder, observe=observe, stopped=stopped)
+        with torch.random.fork_rng(devices=[]):  # the caller's own draws go on where they were
+            run = way(recipe, corpus, dev, work=folder, observe=observe, stopped=stopped)
         card = model_card(
             run.recipe,
             run.model.labels,

@@ -1,6 +1,6 @@
 """A device that is none: its tensors are held by the processor, but whoever mixes them with others is refused.
 
-It shows without a graphics card that nothing is made or left in the wrong place.
+It shows without a graphics card that nothing is made or left in the wrong place. Like Apple's, it has no float64.
 """
 
 # mypy: disable-error-code="no-untyped-call, override"
@@ -86,6 +86,8 @@ def _done_there(call: Any, args: Any, kwargs: Any) -> Any:
         raise RuntimeError(f"{call}: a generator of the processor")
     inner_args, inner_kwargs = tree_map(_inner, (args, kwargs))
     result = call(*inner_args, **inner_kwargs)
+    if there and any(isinstance(leaf, Tensor) and leaf.dtype == torch.float64 for leaf in tree_leaves(result)):
+        raise TypeError(f"{call}: this device has no float64")
     if name == "_pack_padded_sequence":
         return Elsewhere(result[0]), result[1]
     if isinstance(result, Tensor) and inner_args and result is inner_args[0]:

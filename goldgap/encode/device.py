@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from typing import Any, TypeVar
 
 import torch
@@ -28,6 +29,20 @@ def device_named(name: str) -> torch.device:
 def making_on(device: torch.device) -> AbstractContextManager[Any]:
     """New tensors are made there inside of this, unless they say where."""
     return nullcontext() if device.type == "cpu" else device
+
+
+def precise(values: Tensor) -> Tensor:
+    """In double precision where the device has it; those of Apple have none."""
+    return values.double() if _has_double(values.device) else values.float()
+
+
+@cache
+def _has_double(device: torch.device) -> bool:
+    try:
+        torch.empty(0, dtype=torch.float64, device=device)
+    except (TypeError, RuntimeError):
+        return False
+    return True
 
 
 def moved(value: T, device: torch.device) -> T:

@@ -16,6 +16,7 @@ from goldgap.core.errors import ConfigError
 from goldgap.core.reading import read_text
 from goldgap.encode.batch import Batch
 from goldgap.encode.bilstm import BiLSTMConfig, look_up, new_bilstm
+from goldgap.encode.device import precise
 from goldgap.encode.encoder import WordVectors, shape_embedding
 from goldgap.encode.lexicon import Lexicon, entry_embedding, flat_lattice, give_vectors
 
@@ -176,10 +177,10 @@ def _relations(heads: Tensor, tails: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def sinusoids(positions: Tensor, size: int) -> Tensor:
-    """Sines, then cosines, of waves that grow longer (eq. 9, 10).  (position,) -> (position, size) of float64"""
+    """Sines, then cosines, of waves that grow longer (eq. 9, 10).  (position,) -> (position, size)"""
     half = size // 2
-    rates = torch.exp(torch.arange(half, device=positions.device).double() * (-math.log(10_000) / half))
-    angles = positions.double()[:, None] * rates
+    rates = torch.exp(precise(torch.arange(half, device=positions.device)) * (-math.log(10_000) / half))
+    angles = precise(positions)[:, None] * rates
     return torch.cat([angles.sin(), angles.cos()], 1)
 
 

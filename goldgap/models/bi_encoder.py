@@ -136,7 +136,7 @@ class BiEncoder(Model):
         if self.training:
             features = SummedFeatures(left.detach(), right.detach(), width.detach(), length.detach())
         logits = functional.pad(span - thresholds.span.float().unsqueeze(1), (1, 0))
-        return SpanScores(logits, inside(batch.words, words, widths), features, similarity)
+        return SpanScores(logits, inside(batch.words, words, widths), features, similarity, by_type=True)
 
     def _word(self, name: str, vectors: Tensor) -> Tensor:
         """Words in the shared space, for one of four ends."""

@@ -19,6 +19,7 @@ class SpanScores(NamedTuple):
     valid      (batch, cell): the span ends inside the sentence
     features   what a policy can compare spans by; None where nothing is trained
     similarity what the logits of a bi-encoder were made of
+    by_type    each type is a question of its own, and O has the score 0
     chain      of a tagger, whose cells are words and whose labels are tags: what holds the tags of a text together
     """
 
@@ -27,6 +28,7 @@ class SpanScores(NamedTuple):
     features: Features | None
     similarity: Similarity | None = None
     chain: Sums | None = None
+    by_type: bool = False
 
 
 def end_words(words: int, widths: int) -> Tensor:

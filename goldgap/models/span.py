@@ -148,4 +148,4 @@ class SpanHead(nn.Module):
             features = SpanFeatures(*(part.detach().float() for part in (start, end, width)))
         elif hidden is not None:
             features = DenseFeatures(hidden.detach().flatten(1, 2))
-        return SpanScores(logits.flatten(1, 2), valid, features)
+        return SpanScores(logits.flatten(1, 2), valid, features, by_type=self.several)

@@ -56,7 +56,8 @@ def statistic_for(settings: TwoStepSettings) -> str:
 def statistic_of(scores: SpanScores, words: Tensor, statistic: str) -> Tensor:
     """How sure it is that a cell is O.  -> (batch, cell)
 
-    The scores of spans are centred: all of a span's scores could be moved together without changing anything.
+    The scores of spans are centred: all of a span's scores could be moved together without changing anything. Where
+    each type is a question of its own the score of O is none, and says nothing: its distance to the best type does.
     """
     logits = scores.logits.float()
     if statistic == "marginal":
@@ -64,7 +65,7 @@ def statistic_of(scores: SpanScores, words: Tensor, statistic: str) -> Tensor:
         return scores.chain.log_marginals(logits, words)[..., 0]
     if statistic == CALLED and isinstance(scores.chain, Chain):  # neighbouring tags have a say in it
         logits = scores.chain.log_marginals(logits, words)
-    if statistic in ("o-margin", CALLED):
+    if statistic in ("o-margin", CALLED) or scores.by_type:
         return logits[..., 0] - logits[..., 1:].amax(-1)
     return logits[..., 0] if scores.chain is not None else logits[..., 0] - logits.mean(-1)
 

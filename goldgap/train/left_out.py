@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from typing import Literal, NamedTuple
 
 from goldgap.core.corpus import Corpus
-from goldgap.core.document import Document, Entity
-from goldgap.corpus.words import CJK, words_of
+from goldgap.core.document import Document, Entity, Range
+from goldgap.corpus.words import CJK, words_of, words_touching
 from goldgap.models.model import Model
 from goldgap.models.tagger import Tagger
 from goldgap.train.doubts import Doubt
@@ -49,10 +49,14 @@ def listed(
             place = (example.document, example.words[first][0], example.words[end - 1][1])
             places[place] = min(value, places.get(place, math.inf))
     made = []
+    near = {number: _near_annotations(corpus[number]) for number in {number for number, _, _ in places}}
     for (number, start, end), value in places.items():
-        document = corpus[number]
+        document, (words, those) = corpus[number], near[number]
         surface = document.text[start:end]
-        kind = _kind(document, start, end, surface, surfaces, parts)
+        touches = not those.isdisjoint(words_touching(words, start, end))
+        kind: Kind = "near an annotation" if touches or not parts.isdisjoint(_parts(surface)) else "other"
+        if surface in surfaces:
+            kind = "annotated elsewhere"
         label = next((one.label for one in added.get(number, ()) if (one.start, one.end) == (start, end)), None)
         made.append(Suspicious(kind, surface, document.id, start, end, value, label))
     order: tuple[Kind, ...] = ("annotated elsewhere", "near an annotation", "other")
@@ -71,14 +75,11 @@ def _spans(own: list[Doubt], *, neighbours: bool) -> Iterator[tuple[int, int, fl
         yield members[0].cell, members[-1].cell + 1, min(one.value for one in members)
 
 
-def _kind(document: Document, start: int, end: int, surface: str, surfaces: set[str], parts: set[str]) -> Kind:
-    if surface in surfaces:
-        return "annotated elsewhere"
+def _near_annotations(document: Document) -> tuple[Sequence[Range], set[int]]:
+    """The words of a document, and the indices of those that are annotated or stand beside one that is."""
     words = words_of(document)
-    beside = [(a, b) for a, b in words if b <= start][-1:] + [(a, b) for a, b in words if a >= end][:1]
-    reach = (min([start, *(a for a, _ in beside)]), max([end, *(b for _, b in beside)]))
-    touches = any(entity.start < reach[1] and reach[0] < entity.end for entity in document.entities)
-    return "near an annotation" if touches or not parts.isdisjoint(_parts(surface)) else "other"
+    found = (words_touching(words, entity.start, entity.end) for entity in document.entities)
+    return words, {near for index in chain.from_iterable(found) for near in (index - 1, index, index + 1)}
 
 
 def _parts(surface: str) -> Iterator[str]:

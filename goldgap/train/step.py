@@ -12,7 +12,7 @@ from torch import Tensor
 from goldgap.core.errors import RunError
 from goldgap.core.progress import Progress
 from goldgap.encode.batch import Batch
-from goldgap.encode.device import making_on, moved
+from goldgap.encode.device import making_on, moved, precise
 from goldgap.losses import Loss
 from goldgap.losses.contrastive import Contrastive
 from goldgap.losses.crf import SequenceLoss
@@ -158,7 +158,7 @@ def total_loss(
         assert scores.chain is not None, "a recipe pairs this loss with a tagger"
         allowed, gone = _allowed(known, keep, scores.logits.shape[-1])
         # In double precision: a sequence that is far less likely than another must not vanish beside it.
-        return loss(scores.chain, scores.logits.double(), scores.valid.sum(-1), allowed, gone)
+        return loss(scores.chain, precise(scores.logits), scores.valid.sum(-1), allowed, gone)
     logits = scores.logits
     if known.types is not None:
         return _by_type(logits, known.types, keep, loss, options, progress)
@@ -170,11 +170,12 @@ def total_loss(
     if known.possible is not None:
         partly = known.possible.any(-1) & ~keep
         if partly.any():
-            values = partial_label(logits[partly], known.possible[partly]).sum()
+            weight = options.known_weight  # what they teach is what they are not
+            values = weight * partial_label(logits[partly], known.possible[partly]).sum()
             if getattr(loss, "reduction", "mean") == "sum":
                 return total + values
             counted = rows.sum() if weights is None else weights.sum()
-            total = (total * counted + values) / (counted + partly.sum())
+            total = (total * counted + values) / (counted + weight * partly.sum()).clamp(min=1e-8)
     return total
 
 

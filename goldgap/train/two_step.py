@@ -92,13 +92,14 @@ def train_in_two_steps(
     Where every training document is complete there is nothing to explore.
     """
     parts, first = split(recipe, corpus, dev, Notes()), exploratory(recipe)
-    if all(_nothing_unknown(document, parts.train.labels) for document in parts.train):
+    labels = parts.train.labels
+    if all(_nothing_unknown(document, labels) for document in parts.train):
         return train(recipe, corpus, dev, work=work, observe=observe, stopped=stopped)
     resolved(recipe, parts)  # wrong names are told before the first step; types of dev alone are none of its own
-    own = {name: type_ for name, type_ in first.types.items() if name in parts.train.labels}
+    own = {name: type_ for name, type_ in first.types.items() if name in labels}
     first = first.model_copy(update={"types": own})
     if recipe.two_step.none:
-        TagSet(parts.train.labels, recipe.tagger.scheme, none=True)  # refused before the first step, not behind it
+        TagSet(labels, recipe.tagger.scheme, none=True)  # refused before the first step, not behind it
     identity = run_identity(recipe, facts_of(parts))
     if work is not None:
         claim_work(work, identity)

@@ -20,9 +20,10 @@ def sample_size(words: Tensor, ratio: float, count: Count) -> Tensor:
 
     The paper says ceil(ratio * words), its code floor(ratio * words) + 1; they differ where the product is whole.
     """
-    # In float64, rounded to 9 digits: 0.35 * 20 must be 7, not 7.000000000000001.
-    wanted = (words.double() * ratio).mul(1e9).round().div(1e9)
-    return wanted.ceil().long() if count == "ceil" else wanted.floor().long() + 1
+    # In float64, which some devices lack, rounded to 9 digits: 0.35 * 20 must be 7, not 7.000000000000001.
+    wanted = (words.cpu().double() * ratio).mul(1e9).round().div(1e9)
+    sizes = wanted.ceil() if count == "ceil" else wanted.floor() + 1
+    return sizes.long().to(words.device)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -123,10 +123,10 @@ def test_the_loss_is_that_of_a_loop_over_the_cells(reduction: Any, known_weight:
                 values.append(minus_log(logits[row, cell], [label]))
                 weights.append(known_weight if known.negative[row, cell] else 1.0)
             elif known.possible[row, cell].any():
-                partly.append(minus_log(logits[row, cell], [0, 2]))
+                partly.append(known_weight * minus_log(logits[row, cell], [0, 2]))
     expected = sum(value * weight for value, weight in zip(values, weights, strict=True))
     if reduction == "mean":
-        expected = (expected + sum(partly)) / (sum(weights) + len(partly))
+        expected = (expected + sum(partly)) / (sum(weights) + known_weight * len(partly))
     else:
         expected += sum(partly)
     options = TrainSettings(known_weight=known_weight)
@@ -269,6 +269,15 @@ def test_a_step_says_what_it_kept_and_what_of_it_was_an_entity(tiny_encoder: Pat
 
 def test_without_masked_entities_nothing_is_missampled(tiny_encoder: Path) -> None:
     assert stepper(tiny_encoder, corpus(False)).take([[0, 1]], START).missampled == 0
+
+
+def test_a_weight_of_nothing_for_what_is_known_leaves_a_number(tiny_encoder: Path) -> None:
+    known = states(several=False)
+    nothing = torch.zeros_like(known.labels)
+    alone = replace(known, labels=nothing, negative=nothing.bool(), unknown=nothing.bool())
+    options = TrainSettings(known_weight=0.0)
+    keep = torch.zeros_like(known.unknown)
+    assert total_loss(scores_of(scores()), alone, keep, CrossEntropy(), options, START).item() == 0
 
 
 def test_spans_that_are_partly_known_can_be_drawn(tiny_encoder: Path) -> None:

@@ -288,6 +288,23 @@ def test_a_corpus_of_which_no_entity_can_be_trained_on_is_refused(tiny_encoder: 
         prepare(build(chosen, corpus), corpus, chosen, Notes())
 
 
+def test_an_entity_without_words_is_noted(tiny_encoder: Path) -> None:
+    corpus = Corpus([SOME, Document("Ann was here", (Entity(0, 3, "PER"),), tokens=())])
+    chosen, notes = recipe_for("uniform", {"encoder": {"name": str(tiny_encoder)}}), Notes()
+    prepare(build(chosen, corpus), corpus, chosen, notes)
+    assert notes.lines() == ["1 x entity in a document without words (not trained on) (2)"]
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_type_that_a_bi_encoder_would_not_tell_is_noted(several: bool, tiny_encoder: Path) -> None:
+    corpus = Corpus([Document("Ann met Bob", (Entity(0, 3, "LOC"), Entity(0, 3, "PER"), Entity(8, 11, "PER")))])
+    own = {"encoder": {"name": str(tiny_encoder)}, "model": {"several": several}}
+    chosen, notes = resolved(recipe_for("binder", own), Split(corpus, None, "none")), Notes()
+    prepare(build(chosen, corpus), corpus, chosen, notes)
+    what = "1 x entity with the range of another type (learned; only the likelier is told, see model.several) (1)"
+    assert notes.lines() == ([] if several else [what])
+
+
 def test_an_entity_that_no_window_holds_is_noted(tiny_encoder: Path) -> None:
     wide = " ".join(["Ann"] * 100)  # 62 of them fit into a window
     corpus = Corpus([Document(wide, (Entity(0, 399, "PER"), Entity(0, 199, "PER")))])
@@ -334,6 +351,31 @@ def test_few_are_drawn_beside_known_negatives_and_many_without(document: Documen
     assert made.make_policy() == Uniform(ratio=ratio)
     given = recipe_for("uniform", {"policy": {"settings": {"ratio": 0.7}}})
     assert resolved(given, parts).policy.settings == {"ratio": 0.7}
+
+
+@pytest.mark.parametrize(("seen", "ratio"), [(0, 1.5), (1, 1.5), (2, 0.2)])
+def test_the_first_of_many_documents_that_a_reviewer_has_seen_leaves_the_draws_as_they_are(
+    seen: int, ratio: float
+) -> None:
+    by_dictionary = SOME.replace(entities=(Entity(0, 3, "PER", source="dictionary"),))
+    reviewed = by_dictionary.replace(rejected=(Rejected(8, 11),))
+    parts = Split(Corpus([reviewed] * seen + [by_dictionary] * (20 - seen) + [NONE] * 50), None, "none")
+    assert resolved(recipe(), parts).policy.settings == {"ratio": ratio}
+
+
+@pytest.mark.parametrize(
+    ("dev", "select_on", "message"),
+    [
+        (None, "none", "no dev set"),
+        (Corpus([SOME]), "none", "select_on = none: leave one of the two out"),
+        (Corpus([SOME]), "clean dev", "no dev document has the types ORG: they could never be found"),
+    ],
+)
+def test_thresholds_are_chosen_by_a_dev_set_that_has_every_type(dev: Any, select_on: Any, message: str) -> None:
+    asked = recipe_for("binder", {"bi_encoder": {"thresholds": "dev"}})
+    both = Corpus([SOME, Document("Acme", (Entity(0, 4, "ORG"),))])
+    with pytest.raises(InputError, match=message):
+        resolved(asked, Split(both, dev, select_on))
 
 
 def test_a_tagger_draws_some_of_its_words_not_all() -> None:
