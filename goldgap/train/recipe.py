@@ -197,7 +197,8 @@ class TrainSettings(Settings):
     precision           of the encoder and head in training; losses and prediction are float32
     order               batches of like length in random order, or the file's order in every epoch
     certain_negatives   what overlaps an annotation made by a person is not an entity, in flat corpora
-    known_weight        weight of the known negatives in the loss, against 1 for entities and drawn negatives
+    known_weight        weight of what is known not to be an entity, wholly or of some type, in the loss, against 1 for
+                        entities and drawn negatives
     evaluations         scores on the dev set in each epoch
     patience            evaluations without a better score after which training ends; 0: never
     checkpoint_steps    steps between checkpoints; 0: one at each evaluation
