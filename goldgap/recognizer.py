@@ -48,9 +48,9 @@ _FILES = (WEIGHTS, CARD, "recipe.toml", "labels.json", "metrics.jsonl", "config.
 class Recognizer:
     """A trained model with its recipe, the metrics of its training and its model card.
 
-    notes, facts, best_step   what could not be trained on, how much there was, and the step that was kept; known behind
+    notes, facts, best_step   what could not be trained on, how much there was, and the step that was kept; known after
                               the training alone
-    left_out                  what the two-step method took for missing annotations; behind the training alone
+    left_out                  what the two-step method took for missing annotations; after the training alone
     """
 
     def __init__(

@@ -32,7 +32,7 @@ class Similarity(NamedTuple):
 
     start, end   (batch, word, type)
     span         (batch, cell, type)
-    thresholds   None where they are chosen behind the training
+    thresholds   None where they are chosen after the training
     """
 
     start: Tensor

@@ -16,7 +16,7 @@ BEHIND = 9
 
 @torch.no_grad()
 def follow(state: RunState, model: Model, decay: float) -> None:
-    """Move the average towards the weights behind the step that was just counted."""
+    """Move the average towards the weights after the step that was just counted."""
     now = trained_weights(model)
     if state.average is None:
         state.average = _copied(now)
@@ -32,7 +32,7 @@ def follow(state: RunState, model: Model, decay: float) -> None:
 
 @contextmanager
 def averaged(state: RunState, model: Model) -> Iterator[None]:
-    """The model with the average of its weights, if one is kept, and behind it as it was."""
+    """The model with the average of its weights, if one is kept, and after it as it was."""
     if state.average is None:
         yield
         return

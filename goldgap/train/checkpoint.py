@@ -37,7 +37,7 @@ class RunState:
     """Where a run is.
 
     step         steps taken
-    evaluated    the step behind which the dev set was scored last
+    evaluated    the step after which the dev set was scored last
     sums         of what steps did since then
     metrics      one entry an evaluation
     best_f1, best_step, waited    the best score, where it was, and evaluations since
@@ -172,7 +172,7 @@ def require_numbers(model: Model, step: int) -> None:
     """Refuse weights that nothing can be learned from any more, before they take the place of good ones."""
     for name, parameter in model.named_parameters():
         if not bool(parameter.isfinite().all()):
-            raise RunError(f"{name} is not a number any more behind step {step}; no later checkpoint was saved")
+            raise RunError(f"{name} is not a number any more after step {step}; no later checkpoint was saved")
 
 
 def trained_weights(model: Model) -> Weights:

@@ -25,7 +25,7 @@ from goldgap.train.recipe import Recipe, TypeSettings
 LONGEST = 64
 """Pieces of a text about a type; a description is rarely longer than a sentence."""
 PROTOTYPES, SHOWN = 50, 3
-"""Sentences with a mention of each type that are drawn from in training, and that stand for the type behind it."""
+"""Sentences with a mention of each type that are drawn from in training, and that stand for the type after it."""
 _HUMP = re.compile(r"(?<=[A-Za-z][a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]\w)")
 """Where a capital begins a word: behind a small letter, or behind capitals and before more than an s of the plural."""
 

@@ -39,11 +39,11 @@ class Stopped(GoldgapError):  # noqa: N818  (not an error: somebody asked)
 
 
 class Seen(NamedTuple):
-    """What an observer is told behind each step.
+    """What an observer is told after each step.
 
-    metrics       only behind an evaluation
-    model         only behind an evaluation: to be looked at, not to be changed
-    recipe        only behind an evaluation: with nothing left open
+    metrics       only after an evaluation
+    model         only after an evaluation: to be looked at, not to be changed
+    recipe        only after an evaluation: with nothing left open
     passed_over   only at the beginning: damaged checkpoints, if there are any
     notes         only at the beginning: what cannot be trained on, if there is any
     told          what a step before the training found, in words
@@ -91,7 +91,7 @@ def train(
     """Train on a corpus with gaps; the model with the best dev F1 is kept, or the last one without selection.
 
     work      folder for checkpoints; the newest whole one in it is gone on from
-    stopped   asked behind each step; when it says so, a checkpoint is saved and Stopped raised
+    stopped   asked after each step; when it says so, a checkpoint is saved and Stopped raised
     hints     what an earlier training says of the same documents
     """
     run = _start(recipe, corpus, dev, work, hints)
@@ -201,7 +201,7 @@ def _start(recipe: Recipe, corpus: Corpus, dev: Corpus | None, work: Path | None
 def _measure(state: RunState, plan: Plan) -> Metrics:
     """What the steps since the last evaluation did. No times: two runs with one seed have the same metrics."""
     sums = state.sums
-    metrics: Metrics = {"step": state.step, "epoch": round(plan.epochs_behind(state.step), 4)}
+    metrics: Metrics = {"step": state.step, "epoch": round(plan.epochs_done(state.step), 4)}
     metrics["loss"] = sums["loss"] / sums["steps"]
     metrics["kept"], metrics["missampled"] = int(sums["kept"]), int(sums["missampled"])
     if sums["effective"]:

@@ -1,4 +1,4 @@
-"""The order of a run's steps: which batches each takes, and what is due behind it."""
+"""The order of a run's steps: which batches each takes, and what is due after it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from goldgap.train.recipe import Recipe
 
 
 class Plan:
-    """Which batches each step takes, and what is due behind it: a function of the recipe, with nothing to save."""
+    """Which batches each step takes, and what is due after it: a function of the recipe, with nothing to save."""
 
     def __init__(self, recipe: Recipe, lengths: Sequence[int]) -> None:
         options = recipe.train
@@ -42,7 +42,7 @@ class Plan:
         epoch = bisect_right(self._ends, step)
         return self._steps[epoch][step - (self._ends[epoch - 1] if epoch else 0)]
 
-    def epochs_behind(self, step: int) -> float:
+    def epochs_done(self, step: int) -> float:
         """Epochs that are over once `step` steps are."""
         if step >= self.steps:
             return float(self.epochs)

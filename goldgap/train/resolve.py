@@ -19,7 +19,7 @@ reviewer has seen leave the rest as it is."""
 
 
 def resolved(recipe: Recipe, parts: Split) -> Recipe:
-    """The recipe with nothing left open; wrong names are told here, not behind the first epoch."""
+    """The recipe with nothing left open; wrong names are told here, not after the first epoch."""
     decode, is_tagger = recipe.decode, recipe.model.kind == "tagger"
     if decode.how == AUTO:
         nested = recipe.model.several or not (is_tagger or is_flat(parts.train))

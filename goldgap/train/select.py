@@ -15,7 +15,7 @@ from goldgap.train.recipe import Recipe
 def score(model: Model, recipe: Recipe, corpus: Corpus, between: Callable[[], None] = lambda: None) -> Metrics:
     """Precision, recall and F1 of the model as it is.
 
-    between   called behind each document
+    between   called after each document
     """
     found = []
     for document in predict(model, corpus, **recipe.decode.model_dump()):

@@ -99,7 +99,7 @@ def train_in_two_steps(
     own = {name: type_ for name, type_ in first.types.items() if name in labels}
     first = first.model_copy(update={"types": own})
     if recipe.two_step.none:
-        TagSet(labels, recipe.tagger.scheme, none=True)  # refused before the first step, not behind it
+        TagSet(labels, recipe.tagger.scheme, none=True)  # refused before the first step, not after it
     identity = run_identity(recipe, facts_of(parts))
     if work is not None:
         claim_work(work, identity)
