@@ -122,6 +122,6 @@ def test_weights_that_are_no_numbers_leave_the_checkpoint_before(tmp_path: Path)
     checkpoints.save(RunState(5), model, optimiser)
     with torch.no_grad():
         next(model.parameters())[0, 0] = float("nan")
-    with pytest.raises(RunError, match=r"weight is not a number any more behind step 6"):
+    with pytest.raises(RunError, match=r"weight is not a number any more after step 6"):
         checkpoints.save(RunState(6), model, optimiser)
     assert [place.name for place in tmp_path.iterdir()] == ["step-00000005"]

@@ -220,8 +220,8 @@ def test_the_dev_set_is_scored_after_equal_parts_of_each_epoch_and_at_its_end(
         assert len(due) == min(evaluations, size)
         gaps = [after - before for before, after in pairwise([0, *due])]
         assert max(gaps) - min(gaps) <= 1
-        assert plan.epochs_behind(begun + size) == epoch + 1
-        assert plan.epochs_behind(begun) == epoch
+        assert plan.epochs_done(begun + size) == epoch + 1
+        assert plan.epochs_done(begun) == epoch
 
 
 def test_batches_are_put_together_into_steps() -> None:
