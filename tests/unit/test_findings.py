@@ -154,7 +154,7 @@ def test_entry_with_too_many_matches() -> None:
 
 def test_ambiguous_conflicting_and_short_entries() -> None:
     check = audited(
-        "Leeds Utd won in Bo",
+        "Leeds Utd won in Bo and Leeds",
         Entry("LOC", "Leeds"),
         Entry("ORG", "Leeds"),
         Entry("X", "Leeds Utd"),

@@ -134,9 +134,19 @@ def test_surfaces_of_several_types_are_settled_as_asked(ambiguous: str, expected
     assert found("Leeds United of Leeds", terms, ambiguous=ambiguous) == expected
 
 
-def test_a_dropped_ambiguous_match_does_not_hide_what_it_covers() -> None:
-    terms = [("A", "acute pain"), ("B", "acute pain"), ("C", "pain")]
-    assert found("acute pain", terms, ambiguous="drop") == [("pain", "C")]
+@pytest.mark.parametrize("overlapping", [False, True])
+def test_a_dropped_ambiguous_match_wins_its_place_as_any_other(overlapping: bool) -> None:
+    terms = [("LOC", "New York"), ("ORG", "New York"), ("PER", "York"), ("LOC", "York Minster")]
+    kept = [("York Minster", "LOC"), ("York", "PER")] if overlapping else []
+    assert found("New York Minster", terms, ambiguous="drop", overlapping=overlapping) == kept
+
+
+def test_what_a_dropped_match_covers_is_passed_over_or_a_conflict() -> None:
+    terms = [("LOC", "New York"), ("ORG", "New York"), ("PER", "York"), ("LOC", "York Minster")]
+    dictionary = Dictionary(Entry(*term) for term in terms)
+    usage = annotate(Corpus([Document("New York Minster", id="1")]), dictionary, MatchRules(ambiguous="drop")).usage
+    assert usage.passed_over == {"1": [(0, 8), (4, 16), (4, 8)]}
+    assert (dict(usage.used), dict(usage.conflicts), dict(usage.ambiguous)) == ({}, {3: 1}, {(0, 1): 1})
 
 
 @pytest.mark.parametrize(
