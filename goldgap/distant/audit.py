@@ -123,7 +123,7 @@ def _common_words(annotated: Annotated, dictionary: Dictionary) -> tuple[Finding
             f"entries that are {what} a lower-case word in this text",
             dictionary,
             chosen,
-            "give them the third column `exact`, or remove them",
+            "give them a last column `exact`, or remove them",
             lambda number: f"{suspects[number]:,} in lower case; {usage.example[number]}",
         )
 
