@@ -20,6 +20,9 @@ MOST = 0.5
 """Share of the words that no dictionary labels of a text."""
 CASUAL_LEAST = 3
 """So many entries of a type in lower case make a habit."""
+MANY_TYPES = 4
+"""So many types are not all called the same by chance."""
+_EXCHANGED = "are the columns exchanged? a line is LABEL, a tab, then the surface"
 COLUMNS = ("type", "entries", "used", "matches")
 
 
@@ -28,6 +31,7 @@ def audit(annotated: Annotated, dictionary: Dictionary) -> Check:
     usage = annotated.usage
     labelled, words = _labelled(annotated.corpus)
     findings = [
+        _exchanged(dictionary),
         *([_never(dictionary, usage)] if not usage.found else []),
         _most_words(labelled, words),
         *_common_words(annotated, dictionary),
@@ -74,6 +78,16 @@ def _rows(dictionary: Dictionary, usage: Usage) -> list[tuple[str, ...]]:
         used[entry.label] += usage.used[number] > 0
         matches[entry.label] += usage.used[number]
     return [(label, f"{entries[label]:,}", f"{used[label]:,}", f"{matches[label]:,}") for label in dictionary.labels]
+
+
+def _exchanged(dictionary: Dictionary) -> Finding:
+    types, surfaces = len(dictionary.labels), len({entry.surface for entry in dictionary})
+    return Finding.of(
+        f"types, of only {surfaces:,} surfaces",
+        [f"type {entry.label}, surface {entry.surface}" for entry in dictionary],
+        _EXCHANGED,
+        count=types if types >= max(MANY_TYPES, 2 * surfaces) else 0,
+    )
 
 
 def _most_words(labelled: int, words: int) -> Finding:
@@ -153,7 +167,7 @@ def _ambiguous(dictionary: Dictionary, usage: Usage) -> Finding:
     return Finding.of(
         "matches with several types",
         examples,
-        "settled by --ambiguous (first, drop or all)",
+        "settled by --ambiguous of `goldgap annotate` (first, drop or all)",
         count=usage.ambiguous.total(),
     )
 
@@ -163,7 +177,7 @@ def _conflicts(dictionary: Dictionary, usage: Usage) -> Finding:
         "matches that lost to one they partly overlap",
         dictionary,
         dict(usage.conflicts),
-        "the earlier match won; keep both with --overlapping",
+        "the earlier match won; --overlapping of `goldgap annotate` keeps both",
         lambda number: f"{usage.conflicts[number]:,} lost",
         count=usage.conflicts.total(),
     )
@@ -183,7 +197,7 @@ def _never(dictionary: Dictionary, usage: Usage) -> Finding:
     never = [f"{entry.surface} ({entry.label})" for n, entry in enumerate(dictionary) if n not in usage.found]
     advice = "not in this text, or written otherwise: check case, spacing and spelling"
     if len(never) == len(dictionary):
-        advice += "; or are the columns exchanged? a line is LABEL, a tab, then the surface"
+        advice += f"; or {_EXCHANGED}"
     return Finding.of("entries that never match", never, advice)
 
 

@@ -55,6 +55,17 @@ def test_tables_fit_into_80_columns(run: Run) -> None:
         assert max(map(len, lines)) <= 80
 
 
+def test_a_dictionary_of_very_many_types_is_shown_by_the_first_hundred(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "terms.tsv").write_text("".join(f"name {n}\tChemical\n" for n in range(150)), encoding="utf-8")
+    (tmp_path / "raw.txt").write_text("Chemical plants\n", encoding="utf-8")
+    shown = run("annotate", "raw.txt", "-d", "terms.tsv", "-o", "out.jsonl").out
+    assert "... and 50 further types" in shown
+    assert len(shown.split("\n")) < 150
+    assert shown.index("are the columns exchanged?") < shown.index("--ambiguous")
+    rows = json.loads(run("check", "raw.txt", "-d", "terms.tsv", "--json").out)["dictionary"]["table"]
+    assert len(rows) == 150
+
+
 def test_convert_there_and_back_keeps_words_and_entities(run: Run, tmp_path: Path) -> None:
     assert run("convert", DEV, "dev.bmes", "--to-scheme", "bmes").status == 0
     assert run("convert", "dev.bmes", "dev.jsonl").status == 0

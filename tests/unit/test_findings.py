@@ -312,3 +312,23 @@ def test_empty_corpora_and_dictionaries_can_be_looked_at() -> None:
     assert inspect(Corpus([])).facts["documents"] == "0"
     dictionary = Dictionary([])
     assert audit(annotate(Corpus([]), dictionary, MatchRules()), dictionary).findings == []
+
+
+def test_more_types_than_surfaces_come_first_as_exchanged_columns() -> None:
+    pairs = (("aspirin", "Chemical"), ("asthma", "Disease"), ("Lead", "Chemical"), ("flu", "Disease"))
+    check = audited("Disease control by Chemical plants.", *(Entry(*pair) for pair in pairs))
+    assert check.findings[0].what == "types, of only 2 surfaces"
+    assert check.findings[0].count == 4
+    assert check.findings[0].examples[0] == "type aspirin, surface Chemical"
+    assert "are the columns exchanged?" in check.findings[0].advice
+    right = audited("Disease control", *(Entry(label, surface) for surface, label in pairs))
+    assert finding(right, "of only") is None
+    jaguars = audited("a Jaguar", *(Entry(label, "Jaguar") for label in ("ANIMAL", "CAR", "ORG")))
+    assert finding(jaguars, "of only") is None
+
+
+def test_advice_names_the_command_whose_options_it_means() -> None:
+    pairs = (("LOC", "Cork"), ("ORG", "Cork"), ("X", "Leeds Utd"), ("Y", "Utd won"))
+    check = audited("Leeds Utd won, Cork", *(Entry(*pair) for pair in pairs))
+    for part in ("several types", "partly overlap"):
+        assert "`goldgap annotate`" in getattr(finding(check, part), "advice", "")
