@@ -13,6 +13,7 @@ from goldgap.core.document import Entity
 from goldgap.core.errors import InputError
 from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
+from goldgap.corpus.inspect import contradicted
 from goldgap.encode.batch import Example
 from goldgap.models.model import Model
 from goldgap.models.states import Knowledge, States, states_of
@@ -59,6 +60,9 @@ def prepare(model: Model, corpus: Corpus, recipe: Recipe, notes: Notes, hints: H
         documents = enumerate(corpus)
         corpus = Corpus(one.replace(entities=(*one.entities, *hints.added.get(n, ()))) for n, one in documents)
     examples = model.examples(corpus.documents, notes)
+    for document in corpus:
+        for _ in contradicted(document):
+            notes.change("entity whose span is rejected as well (trained on as an entity)", document.id)
     states = _states(model, corpus, recipe, examples, notes)
     for index, cells in hints.aside.items():
         states[index] = states[index].without(cells)
