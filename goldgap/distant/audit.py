@@ -11,6 +11,7 @@ from goldgap.core.findings import Check, Finding
 from goldgap.corpus.words import words_of, words_touching
 from goldgap.distant.annotate import Annotated, Usage
 from goldgap.distant.dictionary import Dictionary
+from goldgap.distant.lookalikes import lookalikes
 from goldgap.distant.matcher import is_exact
 
 VERY_SHORT = 2
@@ -30,9 +31,10 @@ def audit(annotated: Annotated, dictionary: Dictionary) -> Check:
     """Facts, a row for each type, and findings with counts and examples, of the dictionary in this corpus."""
     usage = annotated.usage
     labelled, words = _labelled(annotated.corpus)
+    missed = [_lookalikes(annotated, dictionary), _never(dictionary, usage)]
     findings = [
         _exchanged(dictionary),
-        *([_never(dictionary, usage)] if not usage.found else []),
+        *(missed if not usage.found else []),
         _most_words(labelled, words),
         *_common_words(annotated, dictionary),
         _alike(dictionary),
@@ -40,7 +42,7 @@ def audit(annotated: Annotated, dictionary: Dictionary) -> Check:
         _ambiguous(dictionary, usage),
         _conflicts(dictionary, usage),
         _short(dictionary, usage),
-        *([_never(dictionary, usage)] if usage.found else []),
+        *(missed if usage.found else []),
     ]
     return Check(
         _facts(annotated, dictionary, labelled, words),
@@ -190,6 +192,16 @@ def _short(dictionary: Dictionary, usage: Usage) -> Finding:
         {n: usage.used[n] for n, entry in enumerate(dictionary) if len(entry.surface) <= VERY_SHORT and usage.used[n]},
         "short names are often something else: check them",
         lambda number: f"{usage.used[number]:,} matches; {usage.example[number]}",
+    )
+
+
+def _lookalikes(annotated: Annotated, dictionary: Dictionary) -> Finding:
+    missed = [entry for number, entry in enumerate(dictionary) if number not in annotated.usage.found]
+    found = lookalikes(annotated.corpus, missed, annotated.rules)
+    return Finding.of(
+        "entries that stand in this text in other characters",
+        [f"{entry.surface} ({entry.label}); {where}" for entry, where in found.items()],
+        "hyphens, apostrophes or accents that look alike: write these entries as the text does",
     )
 
 
