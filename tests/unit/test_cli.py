@@ -18,6 +18,7 @@ from goldgap.core.document import MODEL
 from goldgap.core.errors import InputError
 from goldgap.demo import DEV, DICTIONARY, TEST
 from goldgap.distant.dictionary import Entry
+from goldgap.distant.mask import mask
 from goldgap.encode import transformer
 from goldgap.evaluate.scores import evaluate
 from goldgap.train.methods import METHODS
@@ -567,6 +568,10 @@ FILE: Any = "labels.jsonl"
         (lambda: Dictionary([Entry("LOC", "Elbe")]).annotate(FILE), "a Corpus is labelled, found 'labels.jsonl'"),
         (lambda: Recognizer.train(FILE), "the training documents are a Corpus, found 'labels.jsonl': Corpus.read"),
         (lambda: Recognizer.train(Corpus([]), FILE), "the dev documents are a Corpus, found 'labels.jsonl'"),
+        (lambda: evaluate(FILE, Corpus([])), "the gold is a Corpus, found 'labels.jsonl': Corpus([document, ...])"),
+        (lambda: evaluate(Corpus([]), FILE), "what is scored is a Corpus, found 'labels.jsonl'"),
+        (lambda: mask(FILE, 0.5), "a Corpus is masked, found 'labels.jsonl': Corpus.read"),
+        (lambda: Corpus.read(DEV, token_column="0"), "token_column is '0', expected the number of a column, 0 for the"),
     ],
 )
 def test_calls_with_something_else_say_what_is_taken(call: Callable[[], object], told: str) -> None:
