@@ -255,11 +255,17 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "unknown range outside": ({"unknown": ((0, 99),)}, "unknown range (0, 99): it lies outside"),
     "text that is none": ({"text": None}, "the text is None, expected a string"),
     "id that is a number": ({"id": 7}, "the id is 7, expected a string"),
-    "entities that are one": ({"entities": Entity(0, 6, "PER")}, "entities is Entity(0, 6, 'PER'), expected a tuple or"),
+    "entities that are one": (
+        {"entities": Entity(0, 6, "PER")},
+        "entities is Entity(0, 6, 'PER'), expected a tuple or",
+    ),
     "entities that are none": ({"entities": None}, "entities is None, expected a tuple or list"),
     "tuple for an entity": ({"entities": [(0, 6, "PER")]}, "entity (0, 6, 'PER') is not an Entity"),
     "dictionary for a rejected span": ({"rejected": [{"start": 0}]}, "rejected span {'start': 0} is not a Rejected"),
-    "offsets of numpy": ({"entities": (Entity(np.int64(0), 6, "PER"),)}, "expected offsets of the type int; int() makes"),
+    "offsets of numpy": (
+        {"entities": (Entity(np.int64(0), 6, "PER"),)},
+        "expected offsets of the type int; int() makes",
+    ),
     "offset that is text": ({"entities": (Entity(0, "6", "PER"),)}, "expected offsets of the type int"),  # type: ignore[arg-type]
     "rejected from nowhere": ({"rejected": (Rejected(None, 6),)}, "expected offsets of the type int"),  # type: ignore[arg-type]
     "score that is text": (
