@@ -263,7 +263,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "tuple for an entity": ({"entities": [(0, 6, "PER")]}, "entity (0, 6, 'PER') is not an Entity"),
     "dictionary for a rejected span": ({"rejected": [{"start": 0}]}, "rejected span {'start': 0} is not a Rejected"),
     "offsets of numpy": (
-        {"entities": (Entity(np.int64(0), 6, "PER"),)},
+        {"entities": (Entity(np.int64(0), 6, "PER"),)},  # type: ignore[arg-type]
         "expected offsets of the type int; int() makes",
     ),
     "offset that is text": ({"entities": (Entity(0, "6", "PER"),)}, "expected offsets of the type int"),  # type: ignore[arg-type]
