@@ -192,6 +192,7 @@ class Recognizer:
         notes      gets what could not be read whole
         """
         require(corpus, Corpus, "a Corpus is looked through", _READ)
+        corpus.require_own_ids("documents")
         knowledge = knowledge_of(self.recipe, self.labels, flat=is_flat(corpus))
         asked = self if min_prob is None else self.with_decoding(min_prob=min_prob)
         return suspects(self.model, corpus, knowledge, notes=notes, **asked.recipe.decode.model_dump())

@@ -35,7 +35,7 @@ def annotate(
         typer.Option(
             "--dictionary",
             "-d",
-            help="LABEL<TAB>surface lines, with a third column exact or fold if wanted, or a folder of LABEL.txt.",
+            help="LABEL<TAB>surface lines, or a folder of LABEL.txt; with a last column exact or fold if wanted.",
         ),
     ],
     output: Output,

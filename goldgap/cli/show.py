@@ -25,6 +25,8 @@ if TYPE_CHECKING:  # torch comes with these
 out = Console(highlight=False, markup=False, emoji=False)
 err = Console(stderr=True, highlight=False, markup=False, emoji=False)
 MOST_CONFUSED = 10
+MOST_ROWS = 100
+"""Of a table by type; corpora with more types are rare, mistaken columns are not."""
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None) -> Table:
@@ -102,7 +104,9 @@ def show_check(check: Check) -> None:
     show_facts(check.facts)
     if check.rows:
         out.print()
-        out.print(table(check.columns, check.rows))
+        out.print(table(check.columns, check.rows[:MOST_ROWS]))
+        if len(check.rows) > MOST_ROWS:
+            out.print(f"... and {len(check.rows) - MOST_ROWS:,} further types (`goldgap check --json` has every one)")
     show_findings(check.findings)
 
 

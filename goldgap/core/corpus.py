@@ -227,6 +227,9 @@ def _options(given: dict[str, object]) -> ReadOptions:
     for name, kind in (("on_error", OnError), ("rule", TagRule), ("join", Join)):
         if name in given and given[name] not in get_args(kind):
             raise ConfigError(f"{name} is {given[name]!r}, expected one of {', '.join(get_args(kind))}")
+    for name in ("token_column", "label_column"):
+        if type(given.get(name, 0)) is not int:
+            raise ConfigError(f"{name} is {given[name]!r}, expected the number of a column, 0 for the first")
     if not isinstance(given.get("complete"), bool | frozenset | None):
         raise ConfigError(f"complete is {given['complete']!r}, expected True, False or a frozenset of types")
     if given.get("separator") == "":

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from goldgap.core.errors import DocumentError
 
+_OFFSETS = "expected offsets of the type int; int() makes one of a number of another library"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 Range = tuple[int, int]
@@ -74,6 +75,10 @@ class Document:
     dropped: tuple[Entity, ...] = ()
 
     def __post_init__(self) -> None:
+        for name in ("entities", "tokens", "rejected", "unknown", "dropped"):
+            value = getattr(self, name)
+            if type(value) is not tuple and (value is not None or name != "tokens"):
+                object.__setattr__(self, name, _as_tuple(name, value))
         for problem in _problems(self):
             raise DocumentError(problem)
 
@@ -108,15 +113,30 @@ def _label_problem(label: str) -> str | None:
     return None
 
 
+def _as_tuple(name: str, value: object) -> tuple[object, ...]:
+    """A list, also of lists, as what can be hashed and is equal to what others made as tuples."""
+    if not isinstance(value, Iterable):
+        raise DocumentError(f"{name} is {value!r:.60}, expected a tuple or list")
+    return tuple(tuple(item) if isinstance(item, list) else item for item in value)
+
+
 def _problems(document: Document) -> Iterator[str]:
     """What contradicts the invariants, in words; the first is enough to refuse the document."""
-    length = len(document.text)
     for name, text in (("text", document.text), ("id", document.id)):
+        if not isinstance(text, str):
+            yield f"the {name} is {text!r:.60}, expected a string"
         if not text.isascii() and (surrogate := _SURROGATE.search(text)):
             yield f"the {name} has a lone surrogate at character {surrogate.start()}: not valid Unicode"
+    length = len(document.text)
     for kind, items in (("entity", document.entities), ("dropped entity", document.dropped)):
         for entity in items:
-            if problem := _range_problem(entity.start, entity.end, length) or label_problem(entity.label):
+            if not isinstance(entity, Entity):
+                yield f"{kind} {entity!r:.60} is not an Entity"
+            elif type(entity.start) is not int or type(entity.end) is not int:
+                yield f"{kind} {entity!r}: {_OFFSETS}"
+            elif entity.score is not None and not isinstance(entity.score, float | int):
+                yield f"{kind} {entity.key}: the score is {entity.score!r:.60}, expected a float"
+            elif problem := _range_problem(entity.start, entity.end, length) or label_problem(entity.label):
                 yield f"{kind} {entity!r}: {problem}"
             elif entity.score is not None and not math.isfinite(entity.score):
                 yield f"{kind} {entity!r}: the score is not a finite number"
@@ -126,16 +146,25 @@ def _problems(document: Document) -> Iterator[str]:
         if problem := label_problem(label):
             yield f"complete: {problem}"
     for rejected in document.rejected:
+        if not isinstance(rejected, Rejected):
+            yield f"rejected span {rejected!r:.60} is not a Rejected"
+        if type(rejected.start) is not int or type(rejected.end) is not int:
+            yield f"{rejected!r}: {_OFFSETS}"
         problem = _range_problem(rejected.start, rejected.end, length)
         if problem or (rejected.label is not None and (problem := label_problem(rejected.label))):
             yield f"{rejected!r}: {problem}"
     for name, ranges in (("token", document.tokens or ()), ("unknown range", document.unknown)):
         last = 0
-        for start, end in ranges:
-            if problem := _range_problem(start, end, length):
-                yield f"{name} ({start}, {end}): {problem}"
-            elif start < last:
-                yield f"{name} ({start}, {end}) begins before the end of the one before it, {last}"
+        for item in ranges:
+            if type(item) is not tuple or len(item) != 2:
+                yield f"{name} {item!r:.60} is not a pair of offsets (start, end)"
+            start, end = item
+            if type(start) is not int or type(end) is not int:
+                yield f"{name} {item!r}: {_OFFSETS}"
+            if not last <= start < end <= length:
+                problem = _range_problem(start, end, length)
+                told = f": {problem}" if problem else f" begins before the end of the one before it, {last}"
+                yield f"{name} {item}{told}"
             last = end
 
 

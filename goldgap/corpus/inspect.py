@@ -31,6 +31,8 @@ def inspect(corpus: Corpus, others: Sequence[tuple[str, Corpus]] = ()) -> Check:
         _edges(corpus),
         _nested(corpus),
         _twice(corpus),
+        _contradicted(corpus),
+        _never_seen(corpus),
         _rare_labels(corpus),
         _several_types(corpus),
         Finding.of(
@@ -73,6 +75,12 @@ def without_spaces(text: str) -> str:
     return "".join(text.split())
 
 
+def contradicted(document: Document) -> list[Entity]:
+    """The entities of a document whose very span is rejected, for their type or for all."""
+    rejected = {(item.start, item.end, item.label) for item in document.rejected}
+    return [one for one in document.entities if rejected & {one.key, (one.start, one.end, None)}]
+
+
 def _facts(corpus: Corpus, words: list[tuple[Range, ...]]) -> dict[str, str]:
     count, total = max(len(corpus), 1), sum(map(len, words))
     without = sum(not document.entities for document in corpus)
@@ -83,6 +91,8 @@ def _facts(corpus: Corpus, words: list[tuple[Range, ...]]) -> dict[str, str]:
         "documents without entity": f"{without:,} ({100 * without / count:.1f} %)",
         "completely annotated": _completeness(corpus),
     }
+    if rejected := sum(len(document.rejected) for document in corpus):
+        facts["rejected spans"] = f"{rejected:,}"
     dropped = sum(len(document.dropped) for document in corpus)
     if dropped:
         facts["dropped by mask"] = f"{dropped:,}"
@@ -169,6 +179,30 @@ def _twice(corpus: Corpus) -> Finding:
         if count > 1
     ]
     return Finding.of("entities that stand twice in their document", twice, "scores count them once")
+
+
+def _contradicted(corpus: Corpus) -> Finding:
+    both = [
+        f"{place(document, *entity.key[:2])}: {entity.label}"
+        for document in corpus
+        for entity in contradicted(document)
+    ]
+    return Finding.of(
+        "spans both annotated and rejected", both, "the annotation counts: remove it, or the rejection, by who is right"
+    )
+
+
+def _never_seen(corpus: Corpus) -> Finding:
+    counts = Counter(
+        label for document in corpus if isinstance(document.complete, frozenset) for label in document.complete
+    )
+    seen = {entity.label for _, entity in _entities(corpus)}
+    unseen = [f"{label}: {count:,} documents" for label, count in sorted(counts.items()) if label not in seen]
+    return Finding.of(
+        "types that documents are complete for and no entity has",
+        unseen,
+        "a slip of the pen? a model gets such a type as well; right where there is none of it in this file",
+    )
 
 
 def _rare_labels(corpus: Corpus) -> Finding:

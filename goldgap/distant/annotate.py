@@ -27,7 +27,7 @@ class Usage:
     conflicts: Counter[int] = field(default_factory=Counter)
     """Matches that partly overlap an earlier one, which won."""
     ambiguous: Counter[tuple[int, ...]] = field(default_factory=Counter)
-    """Spans that matched entries of several types, by those entries."""
+    """Spans that matched entries of several types, by the first entry of each."""
     example: dict[int, str] = field(default_factory=dict)
     passed_over: dict[str, list[Range]] = field(default_factory=dict)
     """Places by document that an entry matches and that got no label: who knows what they are?"""
@@ -66,40 +66,41 @@ def _annotate(
     for (start, end), group in groupby(matches, key=itemgetter(0, 1)):
         found = [entry for _, _, entry in group]
         usage.found.update(found)
-        allowed = _not_rejected(found, start, end, dictionary, rejected)
-        entries = _settle(allowed, dictionary, rules, usage)
-        in_the_way = start < reach and not rules.overlapping
-        if allowed and (in_the_way or not entries):
-            usage.passed_over.setdefault(document.id, []).append((start, end))
-        if in_the_way and end > reach:
-            usage.conflicts.update(entries)
-        if in_the_way or not entries:
+        entries = _one_a_type(found, (start, end), dictionary, rejected)
+        if not entries:
             continue
-        reach = max(reach, end)
-        for number in entries:
+        labelling: list[int] = []
+        if rules.overlapping or start >= reach:
+            reach = end  # also of what is ambiguous and gets no label: whatever it is, it is one thing
+            labelling = _settle(entries, rules, usage)
+        elif end > reach:
+            usage.conflicts[entries[0]] += 1
+        if not labelling:
+            usage.passed_over.setdefault(document.id, []).append((start, end))
+        for number in labelling:
             _record(document, start, end, number, usage)
             chosen.append(Entity(start, end, dictionary.entries[number].label, source=DICTIONARY))
     return document.replace(entities=tuple(chosen), complete=False, unknown=(), dropped=())
 
 
-def _not_rejected(
-    entries: list[int], start: int, end: int, dictionary: Dictionary, rejected: set[tuple[int, int, str | None]]
+def _one_a_type(
+    entries: list[int], place: Range, dictionary: Dictionary, rejected: set[tuple[int, int, str | None]]
 ) -> list[int]:
-    """The entries whose type no reviewer rejected for this span."""
-    if (start, end, None) in rejected:
+    """The first entry of each type that no reviewer rejected for this place."""
+    if (*place, None) in rejected:
         return []
-    return [number for number in entries if (start, end, dictionary.entries[number].label) not in rejected]
+    first: dict[str, int] = {}
+    for number in entries:
+        first.setdefault(dictionary.entries[number].label, number)
+    return [number for label, number in first.items() if (*place, label) not in rejected]
 
 
-def _settle(entries: list[int], dictionary: Dictionary, rules: MatchRules, usage: Usage) -> list[int]:
-    """The entries of one span that count, once its types are settled."""
-    labels = [dictionary.entries[number].label for number in entries]
-    if len(set(labels)) <= 1:
-        return entries[:1]
+def _settle(entries: list[int], rules: MatchRules, usage: Usage) -> list[int]:
+    """Those of the entries of one place, one a type, that label it."""
+    if len(entries) == 1:
+        return entries
     usage.ambiguous[tuple(entries)] += 1
-    if rules.ambiguous == "all":
-        return [number for index, number in enumerate(entries) if labels[index] not in labels[:index]]
-    return entries[:1] if rules.ambiguous == "first" else []
+    return {"first": entries[:1], "drop": [], "all": entries}[rules.ambiguous]
 
 
 def _record(document: Document, start: int, end: int, number: int, usage: Usage) -> None:

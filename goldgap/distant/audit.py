@@ -11,6 +11,7 @@ from goldgap.core.findings import Check, Finding
 from goldgap.corpus.words import words_of, words_touching
 from goldgap.distant.annotate import Annotated, Usage
 from goldgap.distant.dictionary import Dictionary
+from goldgap.distant.lookalikes import lookalikes
 from goldgap.distant.matcher import is_exact
 
 VERY_SHORT = 2
@@ -20,6 +21,9 @@ MOST = 0.5
 """Share of the words that no dictionary labels of a text."""
 CASUAL_LEAST = 3
 """So many entries of a type in lower case make a habit."""
+MANY_TYPES = 4
+"""So many types are not all called the same by chance."""
+_EXCHANGED = "are the columns exchanged? a line is LABEL, a tab, then the surface"
 COLUMNS = ("type", "entries", "used", "matches")
 
 
@@ -27,8 +31,10 @@ def audit(annotated: Annotated, dictionary: Dictionary) -> Check:
     """Facts, a row for each type, and findings with counts and examples, of the dictionary in this corpus."""
     usage = annotated.usage
     labelled, words = _labelled(annotated.corpus)
+    missed = [_lookalikes(annotated, dictionary), _never(dictionary, usage)]
     findings = [
-        *([_never(dictionary, usage)] if not usage.found else []),
+        _exchanged(dictionary),
+        *(missed if not usage.found else []),
         _most_words(labelled, words),
         *_common_words(annotated, dictionary),
         _alike(dictionary),
@@ -36,7 +42,7 @@ def audit(annotated: Annotated, dictionary: Dictionary) -> Check:
         _ambiguous(dictionary, usage),
         _conflicts(dictionary, usage),
         _short(dictionary, usage),
-        *([_never(dictionary, usage)] if usage.found else []),
+        *(missed if usage.found else []),
     ]
     return Check(
         _facts(annotated, dictionary, labelled, words),
@@ -74,6 +80,16 @@ def _rows(dictionary: Dictionary, usage: Usage) -> list[tuple[str, ...]]:
         used[entry.label] += usage.used[number] > 0
         matches[entry.label] += usage.used[number]
     return [(label, f"{entries[label]:,}", f"{used[label]:,}", f"{matches[label]:,}") for label in dictionary.labels]
+
+
+def _exchanged(dictionary: Dictionary) -> Finding:
+    types, surfaces = len(dictionary.labels), len({entry.surface for entry in dictionary})
+    return Finding.of(
+        f"types, of only {surfaces:,} surfaces",
+        [f"type {entry.label}, surface {entry.surface}" for entry in dictionary],
+        _EXCHANGED,
+        count=types if types >= max(MANY_TYPES, 2 * surfaces) else 0,
+    )
 
 
 def _most_words(labelled: int, words: int) -> Finding:
@@ -123,7 +139,7 @@ def _common_words(annotated: Annotated, dictionary: Dictionary) -> tuple[Finding
             f"entries that are {what} a lower-case word in this text",
             dictionary,
             chosen,
-            "give them the third column `exact`, or remove them",
+            "give them a last column `exact`, or remove them",
             lambda number: f"{suspects[number]:,} in lower case; {usage.example[number]}",
         )
 
@@ -153,7 +169,7 @@ def _ambiguous(dictionary: Dictionary, usage: Usage) -> Finding:
     return Finding.of(
         "matches with several types",
         examples,
-        "settled by --ambiguous (first, drop or all)",
+        "settled by --ambiguous of `goldgap annotate` (first, drop or all)",
         count=usage.ambiguous.total(),
     )
 
@@ -163,7 +179,7 @@ def _conflicts(dictionary: Dictionary, usage: Usage) -> Finding:
         "matches that lost to one they partly overlap",
         dictionary,
         dict(usage.conflicts),
-        "the earlier match won; keep both with --overlapping",
+        "the earlier match won; --overlapping of `goldgap annotate` keeps both",
         lambda number: f"{usage.conflicts[number]:,} lost",
         count=usage.conflicts.total(),
     )
@@ -179,11 +195,21 @@ def _short(dictionary: Dictionary, usage: Usage) -> Finding:
     )
 
 
+def _lookalikes(annotated: Annotated, dictionary: Dictionary) -> Finding:
+    missed = [entry for number, entry in enumerate(dictionary) if number not in annotated.usage.found]
+    found = lookalikes(annotated.corpus, missed, annotated.rules)
+    return Finding.of(
+        "entries that stand in this text in other characters",
+        [f"{entry.surface} ({entry.label}); {where}" for entry, where in found.items()],
+        "hyphens, apostrophes or accents that look alike: write these entries as the text does",
+    )
+
+
 def _never(dictionary: Dictionary, usage: Usage) -> Finding:
     never = [f"{entry.surface} ({entry.label})" for n, entry in enumerate(dictionary) if n not in usage.found]
     advice = "not in this text, or written otherwise: check case, spacing and spelling"
     if len(never) == len(dictionary):
-        advice += "; or are the columns exchanged? a line is LABEL, a tab, then the surface"
+        advice += f"; or {_EXCHANGED}"
     return Finding.of("entries that never match", never, advice)
 
 

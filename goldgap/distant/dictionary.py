@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from goldgap.core.config import load
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import label_problem
-from goldgap.core.errors import DictionaryError, require
+from goldgap.core.errors import DictionaryError, InputError, require
 from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
 from goldgap.core.reading import files_in
 from goldgap.corpus.lines import read_lines
 from goldgap.distant.rules import MatchRules
 
+Case = Literal["exact", "fold"]
 _READ = "Entry('LOC', 'Elbe') is one, and Dictionary.read(path) reads them from a file"
 
 
@@ -24,7 +25,7 @@ class Entry(NamedTuple):
 
     label: str
     surface: str
-    case: Literal["exact", "fold"] | None = None
+    case: Case | None = None
 
 
 class Dictionary:
@@ -37,7 +38,7 @@ class Dictionary:
 
     @classmethod
     def read(cls, path: str | Path) -> Dictionary:
-        """From a TSV of LABEL<TAB>surface[<TAB>exact|fold], or a folder of LABEL.txt with one surface a line."""
+        """From a TSV of LABEL<TAB>surface[<TAB>exact|fold], or a folder of LABEL.txt with surface[<TAB>exact|fold]."""
         path = Path(path)
         notes = Notes()
         files = files_in(path, "*.[tT][xX][tT]") if path.is_dir() else [path]
@@ -46,11 +47,7 @@ class Dictionary:
             notes.fact("in the folder, not read", ", ".join(shown))
         if not files:
             raise DictionaryError("no .txt file in this folder; expected LABEL.txt, one surface a line", path=path)
-        entries = [
-            entry
-            for file in files
-            for entry in (_read_list(file, notes) if path.is_dir() else _read_table(file, notes))
-        ]
+        entries = [entry for file in files for entry in _read(file, notes, file.stem if path.is_dir() else None)]
         if not entries:
             expected = "LABEL.txt files with one surface a line" if path.is_dir() else "lines of LABEL<TAB>surface"
             raise DictionaryError(f"no entry in it: expected {expected}", path=path)
@@ -87,7 +84,25 @@ def normal_surface(surface: str) -> str:
 def _entry(given: object) -> Entry:
     """An entry, also of a plain tuple."""
     require(given, tuple, "a dictionary is made of entries", _READ)
-    return given if isinstance(given, Entry) else Entry(*given)  # type: ignore[misc]
+    assert isinstance(given, tuple)
+    if not isinstance(given, Entry):
+        if len(given) not in (2, 3):
+            raise InputError(f"{given!r:.60} has {len(given)} parts, expected type, surface and perhaps case: {_READ}")
+        given = Entry(*given)
+    if problem := _problem(given):
+        raise InputError(f"{given!r:.120}: {problem}")
+    return given
+
+
+def _problem(entry: Entry) -> str | None:
+    """What is wrong with an entry, or None."""
+    if not isinstance(entry.surface, str):
+        return f"the surface {entry.surface!r} is not a string"
+    if not entry.surface or entry.surface.isspace():
+        return "the surface is empty"
+    if entry.case not in ("exact", "fold", None):
+        return f"the case is {entry.case!r}, expected exact or fold"
+    return label_problem(entry.label)
 
 
 def _normal(entry: Entry) -> Entry:
@@ -96,31 +111,32 @@ def _normal(entry: Entry) -> Entry:
     return entry if regular else entry._replace(surface=normal_surface(surface))
 
 
-def _read_table(path: Path, notes: Notes) -> Iterator[Entry]:
+def _read(path: Path, notes: Notes, label: str | None) -> Iterator[Entry]:
+    """The entries of a table, or of a list whose entries are all of one type."""
+    if label is None:
+        shape, hint = "LABEL<TAB>surface, or LABEL<TAB>surface<TAB>exact|fold", ""
+    else:
+        shape, hint = (
+            "a surface, or surface<TAB>exact|fold",
+            "; is this a table? Name the file itself, not its folder",
+        )
+        if problem := label_problem(label):
+            raise DictionaryError(f"the file's name is the type of its entries: {problem}", path=path)
     for number, line in enumerate(read_lines(path, notes), 1):
         if not line.strip():
             continue
-        cells = line.split("\t")
+        columns = line.split("\t")
+        cells = columns if label is None else [label, *columns]
         if len(cells) not in (2, 3):
-            found = "no tab" if len(cells) == 1 else f"{len(cells)} columns"
-            raise DictionaryError(
-                f"{found} in {line[:60]!r}, expected LABEL<TAB>surface, or LABEL<TAB>surface<TAB>exact|fold",
-                path=path,
-                line=number,
-            )
-        label, surface = cells[0].strip(), normal_surface(cells[1])
+            found = "no tab" if len(columns) == 1 else f"{len(columns)} columns"
+            raise DictionaryError(f"{found} in {line[:60]!r}, expected {shape}{hint}", path=path, line=number)
         case = cells[2].strip() if len(cells) == 3 else ""
-        problem = label_problem(label) or (None if surface else "the surface is empty")
-        if problem is None and case not in ("", "exact", "fold"):
-            problem = f"the third column is {case!r}, expected exact or fold"
-        if problem is not None:
+        if case not in ("", "exact", "fold"):
+            where = "third" if label is None else "second"
+            raise DictionaryError(
+                f"the {where} column is {case!r}, expected exact or fold{hint}", path=path, line=number
+            )
+        entry = Entry(cells[0].strip(), normal_surface(cells[1]), cast(Case, case) if case else None)
+        if problem := _problem(entry):
             raise DictionaryError(problem, path=path, line=number)
-        yield Entry(label, surface, "exact" if case == "exact" else "fold" if case == "fold" else None)
-
-
-def _read_list(path: Path, notes: Notes) -> Iterator[Entry]:
-    if problem := label_problem(path.stem):
-        raise DictionaryError(f"the file's name is the type of its entries: {problem}", path=path)
-    for line in read_lines(path, notes):
-        if surface := normal_surface(line):
-            yield Entry(path.stem, surface)
+        yield entry

@@ -9,7 +9,7 @@ from typing import Literal
 
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document, Entity
-from goldgap.core.errors import InputError
+from goldgap.core.errors import InputError, require
 
 By = Literal["mention", "surface", "type"]
 Mode = Literal["bernoulli", "exact"]
@@ -22,6 +22,7 @@ def mask(corpus: Corpus, drop: float, *, by: By = "mention", mode: Mode = "berno
     by    mention: each entity alone; surface: all mentions of a string and type together, as with a dictionary;
           type: all entities of a type together
     """
+    require(corpus, Corpus, "a Corpus is masked", "Corpus.read(path) reads one from a file")
     if not 0 <= drop <= 1:
         raise InputError(f"--drop {drop} is not a share between 0 and 1; for 70 % write 0.7")
     corpus.require_own_ids("documents")

@@ -20,7 +20,7 @@ from goldgap.distant.matcher import Matcher
 from goldgap.distant.rules import MatchRules
 
 _LIBERAL = MatchRules(case="fold", plurals=True)
-"""A phrase too many leaves a place unknown, a phrase too few makes an entity a negative."""
+"""An extra phrase only leaves a place unknown; a missing one turns an entity into a negative."""
 
 
 def read_phrases(path: Path) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from goldgap.core.corpus import Corpus
 from goldgap.core.document import Document
+from goldgap.core.errors import require
 from goldgap.evaluate.bootstrap import Interval, f1_interval
 from goldgap.evaluate.counts import (
     MATCHES,
@@ -105,6 +106,8 @@ class Evaluation:
 
 def evaluate(gold: Corpus, predicted: Corpus, *, samples: int = 1000, seed: int = 0) -> Evaluation:
     """Every score of the predictions against the gold; documents are paired by id."""
+    for corpus, what in ((gold, "the gold"), (predicted, "what is scored")):
+        require(corpus, Corpus, f"{what} is a Corpus", "Corpus([document, ...]) makes one")
     documents = pair_up(gold, predicted)
     pairs = entity_pairs(documents)
     groups = [by_type(pair) for pair in pairs]

@@ -14,6 +14,7 @@ from goldgap.core.errors import InputError
 from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
 from goldgap.corpus.words import words_of
+from goldgap.corpus.inspect import contradicted
 from goldgap.encode.batch import Example
 from goldgap.models.model import Model
 from goldgap.models.states import Knowledge, States, states_of
@@ -59,7 +60,7 @@ def prepare(model: Model, corpus: Corpus, recipe: Recipe, notes: Notes, hints: H
     if hints.added:
         documents = enumerate(corpus)
         corpus = Corpus(one.replace(entities=(*one.entities, *hints.added.get(n, ()))) for n, one in documents)
-    _count_lost(corpus, recipe, notes)
+    _tell_of(corpus, recipe, notes)
     examples = model.examples(corpus.documents, notes)
     states = _states(model, corpus, recipe, examples, notes)
     for index, cells in hints.aside.items():
@@ -73,12 +74,15 @@ def prepare(model: Model, corpus: Corpus, recipe: Recipe, notes: Notes, hints: H
     return TrainingSet([document.id for document in corpus], examples, states)
 
 
-def _count_lost(corpus: Corpus, recipe: Recipe, notes: Notes) -> None:
-    """Note what no window says: entities without words, and second types that a bi-encoder learns but does not tell."""
+def _tell_of(corpus: Corpus, recipe: Recipe, notes: Notes) -> None:
+    """Note what no window says: entities without words, rejected ones, and second types that a bi-encoder learns but
+    does not tell."""
     one_type = recipe.model.kind == "bi-encoder" and not recipe.model.several
     for document in corpus:
         if document.entities and not words_of(document):
             notes.change("entity in a document without words (not trained on)", document.id)
+        if rejected := len(contradicted(document)):
+            notes.change("entity whose span is rejected as well (trained on as an entity)", document.id, count=rejected)
         ranges = {(entity.start, entity.end, entity.label) for entity in document.entities}
         if one_type and (again := len(ranges) - len({(start, end) for start, end, _ in ranges})):
             what = "entity with the range of another type (learned; only the likelier is told, see model.several)"

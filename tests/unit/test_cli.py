@@ -18,6 +18,7 @@ from goldgap.core.document import MODEL
 from goldgap.core.errors import InputError
 from goldgap.demo import DEV, DICTIONARY, TEST
 from goldgap.distant.dictionary import Entry
+from goldgap.distant.mask import mask
 from goldgap.encode import transformer
 from goldgap.evaluate.scores import evaluate
 from goldgap.train.methods import METHODS
@@ -53,6 +54,17 @@ def test_tables_fit_into_80_columns(run: Run) -> None:
     for call in (["check", DEV, TEST, "-d", DICTIONARY], ["evaluate", DEV, DEV], ["evaluate", "--help"]):
         lines = run(*call).out.split("\n")
         assert max(map(len, lines)) <= 80
+
+
+def test_a_dictionary_of_very_many_types_is_shown_by_the_first_hundred(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "terms.tsv").write_text("".join(f"name {n}\tChemical\n" for n in range(150)), encoding="utf-8")
+    (tmp_path / "raw.txt").write_text("Chemical plants\n", encoding="utf-8")
+    shown = run("annotate", "raw.txt", "-d", "terms.tsv", "-o", "out.jsonl").out
+    assert "... and 50 further types" in shown
+    assert len(shown.split("\n")) < 150
+    assert shown.index("are the columns exchanged?") < shown.index("--ambiguous")
+    rows = json.loads(run("check", "raw.txt", "-d", "terms.tsv", "--json").out)["dictionary"]["table"]
+    assert len(rows) == 150
 
 
 def test_convert_there_and_back_keeps_words_and_entities(run: Run, tmp_path: Path) -> None:
@@ -556,6 +568,10 @@ FILE: Any = "labels.jsonl"
         (lambda: Dictionary([Entry("LOC", "Elbe")]).annotate(FILE), "a Corpus is labelled, found 'labels.jsonl'"),
         (lambda: Recognizer.train(FILE), "the training documents are a Corpus, found 'labels.jsonl': Corpus.read"),
         (lambda: Recognizer.train(Corpus([]), FILE), "the dev documents are a Corpus, found 'labels.jsonl'"),
+        (lambda: evaluate(FILE, Corpus([])), "the gold is a Corpus, found 'labels.jsonl': Corpus([document, ...])"),
+        (lambda: evaluate(Corpus([]), FILE), "what is scored is a Corpus, found 'labels.jsonl'"),
+        (lambda: mask(FILE, 0.5), "a Corpus is masked, found 'labels.jsonl': Corpus.read"),
+        (lambda: Corpus.read(DEV, token_column="0"), "token_column is '0', expected the number of a column, 0 for the"),
     ],
 )
 def test_calls_with_something_else_say_what_is_taken(call: Callable[[], object], told: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
 import pytest
 
 from goldgap.core.document import Document, Entity, Rejected, label_problem
@@ -252,6 +253,29 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "tokens out of order": ({"tokens": ((7, 12), (0, 6))}, "token (0, 6) begins before the end of the one before it"),
     "unknown range outside": ({"unknown": ((0, 99),)}, "unknown range (0, 99): it lies outside"),
+    "text that is none": ({"text": None}, "the text is None, expected a string"),
+    "id that is a number": ({"id": 7}, "the id is 7, expected a string"),
+    "entities that are one": (
+        {"entities": Entity(0, 6, "PER")},
+        "entities is Entity(0, 6, 'PER'), expected a tuple or",
+    ),
+    "entities that are none": ({"entities": None}, "entities is None, expected a tuple or list"),
+    "tuple for an entity": ({"entities": [(0, 6, "PER")]}, "entity (0, 6, 'PER') is not an Entity"),
+    "dictionary for a rejected span": ({"rejected": [{"start": 0}]}, "rejected span {'start': 0} is not a Rejected"),
+    "offsets of numpy": (
+        {"entities": (Entity(np.int64(0), 6, "PER"),)},  # type: ignore[arg-type]
+        "expected offsets of the type int; int() makes",
+    ),
+    "offset that is text": ({"entities": (Entity(0, "6", "PER"),)}, "expected offsets of the type int"),  # type: ignore[arg-type]
+    "rejected from nowhere": ({"rejected": (Rejected(None, 6),)}, "expected offsets of the type int"),  # type: ignore[arg-type]
+    "score that is text": (
+        {"entities": (Entity(0, 99, "PER", score="0.5"),)},  # type: ignore[arg-type]
+        "entity (0, 99, 'PER'): the score is '0.5', expected a float",
+    ),
+    "score of numpy": ({"dropped": (Entity(0, 6, "PER", score=np.float32(0.5)),)}, "expected a float"),  # type: ignore[arg-type]
+    "token of numpy": ({"tokens": ((np.int64(0), np.int64(6)),)}, "expected offsets of the type int"),
+    "token without an end": ({"tokens": [3, 6]}, "token 3 is not a pair of offsets (start, end)"),
+    "token of three": ({"tokens": ((0, 3, 6),)}, "token (0, 3, 6) is not a pair of offsets"),
     "overlapping unknown ranges": ({"unknown": ((0, 6), (2, 8))}, "unknown range (2, 8) begins before the end"),
 }
 
@@ -259,8 +283,18 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize(("parts", "message"), REFUSED.values(), ids=REFUSED)
 def test_a_document_that_contradicts_itself_is_refused(parts: dict[str, Any], message: str) -> None:
     with pytest.raises(DocumentError) as caught:
-        Document(TEXT, **parts)
+        Document(**{"text": TEXT, **parts})
     assert message in str(caught.value)
+
+
+def test_a_document_made_of_lists_is_the_one_made_of_tuples() -> None:
+    entities, rejected, ranges = [Entity(0, 6, "PER")], [Rejected(7, 12)], [[0, 6], [7, 12]]
+    given: Any = {"entities": entities, "rejected": rejected, "tokens": ranges, "unknown": ranges, "dropped": entities}
+    document = Document(TEXT, **given)
+    pairs = ((0, 6), (7, 12))
+    assert document == Document(TEXT, (*entities,), "", pairs, False, (*rejected,), pairs, (*entities,))
+    assert hash(document)
+    assert Document(TEXT, tokens=iter(pairs)).words == ["Barack", "Obama"]  # type: ignore[arg-type]
 
 
 def test_replacing_parts_checks_the_document_again() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldgap import Corpus, Dictionary, Document, Entity
+from goldgap import Corpus, Dictionary, Document, Entity, Rejected
 from goldgap.core.findings import Check, Finding
 from goldgap.corpus.inspect import inspect, place
 from goldgap.distant.annotate import annotate
@@ -154,7 +154,7 @@ def test_entry_with_too_many_matches() -> None:
 
 def test_ambiguous_conflicting_and_short_entries() -> None:
     check = audited(
-        "Leeds Utd won in Bo",
+        "Leeds Utd won in Bo and Leeds",
         Entry("LOC", "Leeds"),
         Entry("ORG", "Leeds"),
         Entry("X", "Leeds Utd"),
@@ -312,3 +312,44 @@ def test_empty_corpora_and_dictionaries_can_be_looked_at() -> None:
     assert inspect(Corpus([])).facts["documents"] == "0"
     dictionary = Dictionary([])
     assert audit(annotate(Corpus([]), dictionary, MatchRules()), dictionary).findings == []
+
+
+def test_more_types_than_surfaces_come_first_as_exchanged_columns() -> None:
+    pairs = (("aspirin", "Chemical"), ("asthma", "Disease"), ("Lead", "Chemical"), ("flu", "Disease"))
+    check = audited("Disease control by Chemical plants.", *(Entry(*pair) for pair in pairs))
+    assert check.findings[0].what == "types, of only 2 surfaces"
+    assert check.findings[0].count == 4
+    assert check.findings[0].examples[0] == "type aspirin, surface Chemical"
+    assert "are the columns exchanged?" in check.findings[0].advice
+    right = audited("Disease control", *(Entry(label, surface) for surface, label in pairs))
+    assert finding(right, "of only") is None
+    jaguars = audited("a Jaguar", *(Entry(label, "Jaguar") for label in ("ANIMAL", "CAR", "ORG")))
+    assert finding(jaguars, "of only") is None
+
+
+def test_advice_names_the_command_whose_options_it_means() -> None:
+    pairs = (("LOC", "Cork"), ("ORG", "Cork"), ("X", "Leeds Utd"), ("Y", "Utd won"))
+    check = audited("Leeds Utd won, Cork", *(Entry(*pair) for pair in pairs))
+    for part in ("several types", "partly overlap"):
+        assert "`goldgap annotate`" in getattr(finding(check, part), "advice", "")
+
+
+def test_spans_that_are_annotated_and_rejected_are_found_and_rejected_ones_counted() -> None:
+    text, entities = "Ann met Bo", (Entity(0, 3, "PER"), Entity(8, 10, "PER"))
+    rejected = (Rejected(0, 3, "PER"), Rejected(8, 10), Rejected(4, 7))
+    check = inspect(Corpus([Document(text, entities, id="1", rejected=rejected)]))
+    found = finding(check, "both annotated and rejected")
+    assert found is not None
+    assert (found.count, found.examples) == (2, ("1: [Ann] met Bo: PER", "1: Ann met [Bo]: PER"))
+    assert check.facts["rejected spans"] == "3"
+    sound = inspect(Corpus([Document(text, entities, id="1", rejected=(Rejected(0, 3, "ORG"), Rejected(0, 7)))]))
+    assert finding(sound, "rejected") is None
+    assert "rejected spans" not in inspect(corpus_of(*BASE)).facts
+
+
+def test_a_type_that_documents_are_complete_for_and_none_has_is_found() -> None:
+    documents = [Document("Ann", (Entity(0, 3, "PER"),), complete=frozenset({"PER", "PERS"})) for _ in range(2)]
+    assert finding(inspect(Corpus(documents[:1])), "complete for") is not None
+    found = finding(inspect(Corpus(documents)), "complete for and no entity has")
+    assert found is not None
+    assert (found.count, found.examples) == (1, ("PERS: 2 documents",))

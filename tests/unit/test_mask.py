@@ -82,3 +82,9 @@ def test_documents_of_one_id_are_refused() -> None:
     twice = Corpus([Document("Ann", (Entity(0, 3, "PER"),), id="1")] * 2)
     with pytest.raises(InputError, match="the id '1' belongs to several documents; give each document its own"):
         mask(twice, 0.5)
+
+
+def test_a_document_made_of_lists_can_be_masked() -> None:
+    lists: Any = {"entities": [Entity(0, 3, "PER")], "dropped": [Entity(8, 11, "PER")]}
+    (masked,) = mask(Corpus([Document("Ann met Bob", **lists)]), 1.0)
+    assert {masked.surface(entity) for entity in masked.dropped} == {"Ann", "Bob"}

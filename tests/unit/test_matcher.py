@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldgap import Corpus, Dictionary, Document, Entity, Rejected
-from goldgap.core.errors import ConfigError, DictionaryError
+from goldgap.core.errors import ConfigError, DictionaryError, InputError
 from goldgap.corpus.words import split_words, words_of
 from goldgap.distant.annotate import annotate
 from goldgap.distant.dictionary import Entry
@@ -134,9 +134,19 @@ def test_surfaces_of_several_types_are_settled_as_asked(ambiguous: str, expected
     assert found("Leeds United of Leeds", terms, ambiguous=ambiguous) == expected
 
 
-def test_a_dropped_ambiguous_match_does_not_hide_what_it_covers() -> None:
-    terms = [("A", "acute pain"), ("B", "acute pain"), ("C", "pain")]
-    assert found("acute pain", terms, ambiguous="drop") == [("pain", "C")]
+@pytest.mark.parametrize("overlapping", [False, True])
+def test_a_dropped_ambiguous_match_wins_its_place_as_any_other(overlapping: bool) -> None:
+    terms = [("LOC", "New York"), ("ORG", "New York"), ("PER", "York"), ("LOC", "York Minster")]
+    kept = [("York Minster", "LOC"), ("York", "PER")] if overlapping else []
+    assert found("New York Minster", terms, ambiguous="drop", overlapping=overlapping) == kept
+
+
+def test_what_a_dropped_match_covers_is_passed_over_or_a_conflict() -> None:
+    terms = [("LOC", "New York"), ("ORG", "New York"), ("PER", "York"), ("LOC", "York Minster")]
+    dictionary = Dictionary(Entry(*term) for term in terms)
+    usage = annotate(Corpus([Document("New York Minster", id="1")]), dictionary, MatchRules(ambiguous="drop")).usage
+    assert usage.passed_over == {"1": [(0, 8), (4, 16), (4, 8)]}
+    assert (dict(usage.used), dict(usage.conflicts), dict(usage.ambiguous)) == ({}, {3: 1}, {(0, 1): 1})
 
 
 @pytest.mark.parametrize(
@@ -324,3 +334,46 @@ def test_plurals_of_acronyms_are_found_in_both_spellings(tmp_path: Path) -> None
     text = Corpus([Document("NSAIDs help. NSAIDS too. An NSAID. Nsaids not.")])
     (found,) = annotate(text, Dictionary.read(path), MatchRules(plurals=True)).corpus
     assert [found.surface(entity) for entity in found.entities] == ["NSAIDs", "NSAIDS", "NSAID"]
+
+
+def test_a_list_says_how_the_case_of_an_entry_is_treated(tmp_path: Path) -> None:
+    (tmp_path / "PER.txt").write_text("Price\texact\nWHO \t fold\nAnn\t\nNew  York\n", encoding="utf-8")
+    assert Dictionary.read(tmp_path).entries == [
+        Entry("PER", "Price", "exact"),
+        Entry("PER", "WHO", "fold"),
+        Entry("PER", "Ann"),
+        Entry("PER", "New York"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("LOC\tHamburg", "the second column is 'Hamburg', expected exact or fold; is this a table"),
+        ("LOC\tHamburg\texact", "3 columns in 'LOC"),
+        ("\texact", "the surface is empty"),
+    ],
+)
+def test_a_list_with_other_columns_is_refused_with_its_line(line: str, found: str, tmp_path: Path) -> None:
+    (tmp_path / "PER.txt").write_text(f"Ann\n{line}\n", encoding="utf-8")
+    with pytest.raises(DictionaryError, match=rf"PER\.txt:2: {found}"):
+        Dictionary.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("entry", "found"),
+    [
+        (("LOC", "Price", "EXACT"), "the case is 'EXACT', expected exact or fold"),
+        (("LOC", 5), "the surface 5 is not a string"),
+        (("LOC", " \n"), "the surface is empty"),
+        ((7, "Elbe"), "label 7 is not a string"),
+        (("", "Elbe"), "label '' is empty"),
+        (("LOC",), "has 1 parts, expected type, surface and perhaps case"),
+    ],
+)
+def test_an_entry_that_means_nothing_is_refused_however_it_was_made(entry: Any, found: str) -> None:
+    with pytest.raises(InputError, match=found):
+        Dictionary([entry])
+    if len(entry) > 1:
+        with pytest.raises(InputError, match=found):
+            Dictionary([Entry(*entry)])

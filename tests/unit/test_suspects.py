@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from goldgap import Corpus, Document, Entity, Recognizer, Rejected
+from goldgap.core.errors import InputError
 from goldgap.corpus.words import split_words
 from goldgap.decode import Candidate, decode
 from goldgap.models.states import Knowledge
@@ -260,3 +261,8 @@ def test_suspects_become_json(recognizer: Recognizer) -> None:
 def test_nothing_is_suspect_in_nothing(recognizer: Recognizer) -> None:
     assert suspects(recognizer.model, [], Knowledge(recognizer.labels, WIDTH, flat=True)) == []
     assert recognizer.suspects(Corpus([Document(""), Document("  ")])) == []
+
+
+def test_documents_that_share_an_id_are_refused(recognizer: Recognizer) -> None:
+    with pytest.raises(InputError, match="the id 'a' belongs to several documents"):
+        recognizer.suspects(Corpus([Document("Ann met Bob", id="a"), Document("Bob met Ann", id="a")]))

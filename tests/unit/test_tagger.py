@@ -346,9 +346,7 @@ def test_values_by_hand() -> None:
     assert statistic_of(scores, words, CALLED)[0, 0].item() == pytest.approx(math.log(second[0] / second[1]), abs=1e-5)
     spans = scores._replace(chain=None)
     assert statistic_of(spans, words, "o-value")[0].tolist() == pytest.approx([2.0, -5 / 3])
-    by_type = spans._replace(
-        logits=logits - logits[..., :1], by_type=True
-    )  # O is 0, whatever the mean
+    by_type = spans._replace(logits=logits - logits[..., :1], by_type=True)  # O is 0, whatever the mean
     assert statistic_of(by_type, words, "o-value").tolist() == [[1.0, -4.0]]
 
 

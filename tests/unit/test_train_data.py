@@ -305,6 +305,15 @@ def test_a_type_that_a_bi_encoder_would_not_tell_is_noted(several: bool, tiny_en
     assert notes.lines() == ([] if several else [what])
 
 
+def test_an_entity_that_is_rejected_as_well_is_noted(tiny_encoder: Path) -> None:
+    corpus = Corpus([SOME.replace(rejected=(Rejected(0, 3),)), SOME.replace(rejected=(Rejected(8, 11),))])
+    for method in ("uniform", "softmax"):
+        chosen, notes = recipe_for(method, {"encoder": {"name": str(tiny_encoder)}}), Notes()
+        prepare(build(chosen, corpus), corpus, chosen, notes)
+        tally = notes.changes["entity whose span is rejected as well (trained on as an entity)"]
+        assert (tally.count, tally.examples) == (1, ["1"])
+
+
 def test_an_entity_that_no_window_holds_is_noted(tiny_encoder: Path) -> None:
     wide = " ".join(["Ann"] * 100)  # 62 of them fit into a window
     corpus = Corpus([Document(wide, (Entity(0, 399, "PER"), Entity(0, 199, "PER")))])
