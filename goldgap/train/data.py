@@ -13,8 +13,8 @@ from goldgap.core.document import Entity
 from goldgap.core.errors import InputError
 from goldgap.core.labels import Labels
 from goldgap.core.notes import Notes
-from goldgap.corpus.words import words_of
 from goldgap.corpus.inspect import contradicted
+from goldgap.corpus.words import words_of
 from goldgap.encode.batch import Example
 from goldgap.models.model import Model
 from goldgap.models.states import Knowledge, States, states_of
