@@ -50,10 +50,15 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
     with write_atomic(path) as handle:
         for line, document in enumerate(documents, 1):
             ids.claim(document.id, line)
-            handle.write(json.dumps(to_json(document), ensure_ascii=False) + "\n")
+            handle.write(to_line(document))
 
 
 formats.add("jsonl", Format((".jsonl",), read, write))
+
+
+def to_line(document: Document) -> str:
+    """The document as a line of a file."""
+    return json.dumps(to_json(document), ensure_ascii=False) + "\n"
 
 
 def to_json(document: Document) -> dict[str, Any]:

@@ -105,6 +105,15 @@ def test_mask_into_a_token_file_puts_the_dropped_beside_it_and_not_into_it(run: 
     assert masked.entity_count + sum(len(d.dropped) for d in beside) == Corpus.read(DEV).entity_count
 
 
+@pytest.mark.parametrize("name", ["m.ann", "m.conll"])
+def test_a_mask_that_is_refused_leaves_what_an_earlier_one_dropped(name: str, run: Run, tmp_path: Path) -> None:
+    assert run("mask", DEV, "-o", name, "--drop", "0.5").status == 0
+    before = (beside := tmp_path / f"{name}.dropped.jsonl").read_bytes()
+    # A folder of brat's that exists; ids are lost in a token file.
+    assert run("mask", DEV, "-o", name, "--drop", "0.5", "--seed", "1", "--strict").status == 2
+    assert beside.read_bytes() == before
+
+
 def test_evaluate_json_has_the_promised_keys(run: Run) -> None:
     values = json.loads(run("evaluate", DEV, DEV, "--json", "--samples", "50").out)
     keys = {"precision", "recall", "f1", "tp", "predicted", "gold", "per_type", "interval"}
