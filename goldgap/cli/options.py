@@ -58,7 +58,10 @@ _READING: dict[str, tuple[Any, Any]] = {
     "separator": (Annotated[str | None, typer.Option(help="Between columns: tab, space or any string.")], None),
     "token_column": (Annotated[int, typer.Option(help="Column of the token, from 0.")], 0),
     "label_column": (Annotated[int, typer.Option(help="Column of the tag; -1 is the last.")], -1),
-    "join": (Annotated[JoinChoice, typer.Option(help="Between words of a token file.")], JoinChoice.auto),
+    "join": (
+        Annotated[JoinChoice, typer.Option(help="Words of a file: with blanks, without, by script.")],
+        JoinChoice.auto,
+    ),
     "strict": (Annotated[bool, typer.Option("--strict", help="Any repair or loss is an error.")], False),
 }
 

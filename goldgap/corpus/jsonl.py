@@ -14,7 +14,7 @@ from goldgap.core.errors import CorpusError, InputError
 from goldgap.core.notes import Notes
 from goldgap.core.reading import read_line_blocks
 from goldgap.core.writing import write_atomic
-from goldgap.corpus.conll import join_words
+from goldgap.corpus.conll import joiner
 from goldgap.corpus.lines import Ids, iterate_lines
 
 _KEYS = {"id", "text", "entities", "tokens", "complete", "rejected", "unknown", "dropped"}
@@ -32,7 +32,7 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
             continue
         try:
             values = _parse(line)
-            document = _document(values, notes, where=f"{path}:{number}")
+            document = _document(values, notes, where=f"{path}:{number}", join=options.join)
             if not document.id:
                 document = document.replace(id=ids.number(number))
             ids.claim(document.id, number)
@@ -126,7 +126,7 @@ def _stated_numbers(path: Path) -> set[str]:
     return found
 
 
-def _document(values: dict[str, Any], notes: Notes, *, where: str) -> Document:
+def _document(values: dict[str, Any], notes: Notes, *, where: str, join: str) -> Document:
     if values.get("entities") is None:
         for key in _OTHERS:
             if values.get(key) and isinstance(values[key], list):
@@ -157,7 +157,7 @@ def _document(values: dict[str, Any], notes: Notes, *, where: str) -> Document:
     elif "text" not in values and words is not None:
         if not all(isinstance(word, str) and word for word in words):
             raise InputError('without "text", "tokens" must be a list of non-empty strings')
-        text, tokens = join_words([_encodable(word) for word in words])
+        text, tokens = joiner(join)([_encodable(word) for word in words])
         entities = tuple(_word_entity(item, tokens) for item in _list(values, "entities"))
     else:
         raise InputError('expected a string "text", or a list of strings "tokens"')

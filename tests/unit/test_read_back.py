@@ -124,6 +124,24 @@ def test_characters_that_are_in_no_word_are_not_lost_in_silence(tmp_path: Path) 
     assert notes_of(whole, tmp_path / "c.conll") == ""
 
 
+def test_of_two_types_of_one_span_a_token_file_keeps_the_first(tmp_path: Path) -> None:
+    twice = Document("Jaguar", (Entity(0, 6, "ORG"), Entity(0, 6, "CAR")), id="1")
+    assert "which tags cannot hold (left out) (1: CAR)" in notes_of([twice], tmp_path / "a.conll")
+    assert Corpus.read(tmp_path / "a.conll")[0].entities == (Entity(0, 6, "ORG"),)
+
+
+def test_how_words_were_joined_is_told(tmp_path: Path) -> None:
+    told = {"Ann B-PER\nmet O\n": "by blanks", "在 O\n2 O\n": "without blanks between single characters"}
+    for rows, how in told.items():
+        (path := tmp_path / "a.conll").write_text(rows, encoding="utf-8")
+        assert Corpus.read(path).notes.facts["words joined"].startswith(how)
+
+
+def test_a_token_with_a_tab_is_told_with_its_document(tmp_path: Path) -> None:
+    odd = Document("a\tb", tokens=((0, 3),), id="1")
+    assert "tab, line end or NUL inside a token (written as a blank) (1)" in notes_of([odd], tmp_path / "a.conll")
+
+
 def test_completeness_is_told_where_no_word_is_written_as_unknown(tmp_path: Path) -> None:
     under_an_entity = Document("Ann lives", (Entity(0, 3, "PER"),), id="1", complete=True, unknown=((0, 3),))
     assert "complete document" in notes_of([under_an_entity], tmp_path / "a.conll")
