@@ -668,8 +668,15 @@ REFUSED = {
         "no .ann file in this folder",
         "there are some in sub: name that folder",
     ),
-    "brat folder without annotations": Refused(
-        {"folder/1.txt": b"Ada"}, None, "no .ann file in this folder", "brat keeps NAME.ann beside NAME.txt"
+    "brat folder without a text": Refused(
+        {"folder/1.tx": b"Ada"}, None, "no .ann file in this folder", "brat keeps NAME.ann beside NAME.txt"
+    ),
+    "brat offsets that count CRLF as one": Refused(
+        brat("Ada\r\nmet Bob", "T1\tPER 8 11\tBob\n"),
+        1,
+        "the surface is 'Bob', but the text at 8..11 is ' Bo'",
+        "dos2unix",
+        blamed="folder/1.ann",
     ),
     "brat line of no known kind": Refused(
         brat("Ada", "PER 0 3 Ada\n"), 1, "'PER 0 3 Ada'", "expected T1<TAB>LABEL START END", blamed="folder/1.ann"
