@@ -14,7 +14,7 @@ from goldgap.core.manifest import MANIFEST, commit_directory, safe_join
 from goldgap.core.notes import Notes
 from goldgap.core.reading import check_source, files_in
 from goldgap.corpus.lines import keep_mark, read_lines, read_whole
-from goldgap.corpus.lost import count_lost, count_unsaid
+from goldgap.corpus.lost import HOLDS_ALL, count_lost, count_unsaid
 from goldgap.corpus.standoff import entity_at
 
 _ENTITY = re.compile(r"(T\S*)\t(\S+) ([0-9]{1,12} [0-9]{1,12}(?:;[0-9]{1,12} [0-9]{1,12})*)(?:\t(.*))?")
@@ -80,7 +80,7 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
             count_lost(document, "brat", notes)
             count_unsaid(document, "brat", notes)
         if options.strict:
-            notes.refuse_changes()
+            notes.refuse_changes(HOLDS_ALL)
 
 
 formats.add("brat", Format((".ann",), read, write))

@@ -17,7 +17,7 @@ from goldgap.core.notes import Notes
 from goldgap.core.reading import BLOCK
 from goldgap.core.writing import write_atomic
 from goldgap.corpus.lines import Ids, keep_mark, read_lines
-from goldgap.corpus.lost import count_unsaid
+from goldgap.corpus.lost import EMPTY, HOLDS_ALL, count_unsaid
 from goldgap.corpus.tags import (
     OUTSIDE,
     UNKNOWN,
@@ -130,7 +130,7 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
         if not with_unknown:
             notes.merge(unsaid)
         if options.strict:
-            notes.refuse_changes()
+            notes.refuse_changes(HOLDS_ALL)
         draft.seek(0)
         part = keep_mark(draft.read(BLOCK))
         while part:
@@ -373,7 +373,7 @@ def _write_sentence(document: Document, draft: IO[str], scheme: str, notes: Note
     tags = _leave_undecided(document, words, spans_to_tags(len(words), spans, scheme=scheme))
     rows = [f"{_cell(document, word, notes)}\t{tag}\n" for word, tag in zip(words, tags, strict=True)]
     if not rows:
-        notes.change("document without a word (left out)", document.id)
+        notes.change(EMPTY, document.id)
         return []
     if lost := _outside_of_words(document):
         notes.change("characters outside of words (left out)", document.id, count=lost)

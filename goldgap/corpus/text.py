@@ -12,7 +12,7 @@ from goldgap.core.document import Document
 from goldgap.core.notes import Notes
 from goldgap.core.writing import write_atomic
 from goldgap.corpus.lines import iterate_lines, keep_mark
-from goldgap.corpus.lost import count_lost
+from goldgap.corpus.lost import EMPTY, HOLDS_ALL, count_lost
 
 _OTHERS = {
     "a row of a token file: read it with --format conll": re.compile(r".*[ \t](O|[BIESLMU]-\S+)"),
@@ -54,14 +54,14 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
                 notes.change("entity, which raw text cannot hold", document.id, count=len(document.entities))
             count_lost(document, "raw text", notes)
             if not line.strip():
-                notes.change("document without text (left out)", document.id)
+                notes.change(EMPTY, document.id)
                 continue
             number += 1
             if document.id != str(number):
                 notes.change("document id, which raw text does not hold (numbered anew)", document.id)
             handle.write((keep_mark(line) if number == 1 else line) + "\n")
         if options.strict:
-            notes.refuse_changes()
+            notes.refuse_changes(HOLDS_ALL)
 
 
 formats.add("text", Format((".txt",), read, write))
