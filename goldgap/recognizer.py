@@ -232,9 +232,7 @@ class Recognizer:
             what = "there is no such folder"
             if os.path.exists(folder):
                 what = "it has no manifest.json" if os.path.isdir(folder) else "a file"
-            raise IntegrityError(
-                f"{what}, expected the folder that goldgap train wrote; the model comes first", path=folder
-            )
+            raise IntegrityError(f"{what}, expected the folder that goldgap train wrote", path=folder)
         names = verify_directory(folder)
         for name in _FILES:
             if name not in names:

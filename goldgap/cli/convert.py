@@ -25,6 +25,7 @@ def convert(
     """
     from goldgap.cli.show import out, show_notes
     from goldgap.core.writing import keep_apart
+    from goldgap.corpus.lost import EMPTY
     from goldgap.corpus.tags import letters_of
 
     keep_apart(target, source)
@@ -32,4 +33,5 @@ def convert(
     corpus = reading.read(source)
     notes = corpus.write(target, format=to, scheme=to_scheme, strict=reading.strict)
     show_notes(notes, f"while writing {target}")
-    out.print(f"{len(corpus):,} documents written to {target}", soft_wrap=True)
+    written = len(corpus) - notes.count(EMPTY)
+    out.print(f"{written:,} documents written to {target}", soft_wrap=True)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from goldgap.cli.options import Html, Predictions, Reading, Seed, of_files, predictions_of, with_reading
+from goldgap.cli.options import Device, Html, Predictions, Reading, Seed, of_files, predictions_of, with_reading
 
 if TYPE_CHECKING:
     from goldgap import Corpus
+    from goldgap.evaluate.scores import Evaluation
 
 
 @with_reading
@@ -31,6 +32,7 @@ def evaluate(
     ] = None,
     samples: Annotated[int, typer.Option(min=0, help="Resamples for the intervals; 0 leaves them out.")] = 1000,
     seed: Seed = 0,
+    device: Device = "cpu",
     *,
     reading: Reading,
 ) -> None:
@@ -44,7 +46,6 @@ def evaluate(
     from goldgap.core.errors import ConfigError
     from goldgap.core.writing import check_target, keep_apart
     from goldgap.evaluate.bootstrap import compare
-    from goldgap.evaluate.scores import evaluate as score
 
     if html is not None:
         check_target(html)
@@ -52,11 +53,10 @@ def evaluate(
     elif train:
         raise ConfigError("--train is for the report: name its file with --html")
     truth = reading.read(gold)
-    found = predictions_of(predictions, truth, reading)
+    found = predictions_of(predictions, truth, reading, device)
     _caution(gold, truth, predictions, found.corpus)
-    with of_files(gold, predictions, *([] if against is None else [against])):
-        result = score(truth, found.corpus, samples=samples, seed=seed)
-        other = score(truth, predictions_of(against, truth, reading).corpus, samples=0) if against else None
+    result = _scored(gold, truth, predictions, found, samples=samples, seed=seed)
+    other = _scored(gold, truth, against, predictions_of(against, truth, reading, device)) if against else None
     contest = compare(other.strict_counts, result.strict_counts, samples=samples, seed=seed) if other else None
     values = result.to_json()
     if contest is not None:
@@ -74,14 +74,28 @@ def evaluate(
         (err if as_json else out).print(f"\nreport written to {html}", soft_wrap=True)
 
 
+def _scored(
+    gold: Path, truth: Corpus, predictions: Path, found: Predictions, *, samples: int = 0, seed: int = 0
+) -> Evaluation:
+    """The scores of predictions; what the two files disagree about names them."""
+    from goldgap.evaluate.scores import evaluate
+
+    with of_files(gold, predictions):
+        return evaluate(truth, found.corpus, samples=samples, seed=seed)
+
+
 def _caution(gold: Path, truth: Corpus, predictions: Path, found: Corpus) -> None:
     """Say what makes every score meaningless."""
     from goldgap.cli.show import err
-    from goldgap.core.document import MODEL
 
-    made_by = {entity.source for document in truth for entity in document.entities}
-    if made_by == {MODEL}:
-        err.print(f"caution: a model made all annotations of {gold}; the gold comes first", soft_wrap=True)
+    if truth.entity_count and not any(entity.by_people for document in truth for entity in document.entities):
+        err.print(f"caution: no person made any annotation of {gold}; the gold comes first", soft_wrap=True)
+    if gaps := sum(bool(document.unknown or isinstance(document.complete, frozenset)) for document in truth):
+        err.print(
+            f"caution: by their own account {gaps:,} documents of {gold} are not completely annotated; right entities "
+            "that are missing there count as spurious",
+            soft_wrap=True,
+        )
     for path, corpus in ((gold, truth), (predictions, found)):
         if not corpus.entity_count:
             err.print(f"caution: {path} has no entity at all", soft_wrap=True)

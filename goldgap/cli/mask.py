@@ -44,28 +44,27 @@ def mask(
     Example: goldgap mask train.conll -o masked.jsonl --drop 0.7
     """
     from goldgap.cli.show import out, show_notes
-    from goldgap.core.writing import check_target, keep_apart
+    from goldgap.core.writing import keep_apart, write_atomic
+    from goldgap.corpus.jsonl import to_line
     from goldgap.distant.mask import mask as drop_entities
 
     check_annotated(output, corpus)
     holds_dropped = output.suffix.lower() == ".jsonl"
     beside = output.with_name(output.name + ".dropped.jsonl")
     if not holds_dropped:
-        check_target(beside)
         keep_apart(beside, corpus)
     whole = reading.read(corpus)
     masked = drop_entities(whole, drop, by=by.value, mode=mode.value, seed=seed)
     dropped = whole.entity_count - masked.entity_count
-    written = masked if holds_dropped else masked.map(lambda document: document.replace(dropped=()))
-    if not holds_dropped:
-        masked.write(beside)  # first: without it, what was dropped would be lost
-    try:
-        show_notes(written.write(output, strict=reading.strict), f"while writing {output}")
-    except BaseException:
-        if not holds_dropped:
-            beside.unlink()
-        raise
-    if not holds_dropped:
+    if holds_dropped:
+        notes = masked.write(output)
+    else:
+        bare = masked.map(lambda document: document.replace(dropped=()))
+        with write_atomic(beside) as handle:  # both appear, or neither
+            handle.writelines(map(to_line, masked))
+            handle.flush()
+            notes = bare.write(output, strict=reading.strict)
         out.print(f"what was dropped: {beside}", soft_wrap=True)
+    show_notes(notes, f"while writing {output}")
     share = 100 * dropped / max(whole.entity_count, 1)
     out.print(f"{dropped:,} of {whole.entity_count:,} entities dropped ({share:.1f} %): {output}", soft_wrap=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 if TYPE_CHECKING:
-    from goldgap import Corpus, Document
+    from goldgap import Corpus, Document, Recognizer
     from goldgap.core.notes import Notes
 
 
@@ -47,7 +48,9 @@ _READING: dict[str, tuple[Any, Any]] = {
         None,
     ),
     "on_error": (
-        Annotated[OnErrorChoice, typer.Option(help="A malformed place: stop, mend it, or leave it out.")],
+        Annotated[
+            OnErrorChoice, typer.Option(help="A malformed place: stop, mend it or else leave it out, leave it out.")
+        ],
         OnErrorChoice.error,
     ),
     "rule": (
@@ -58,11 +61,16 @@ _READING: dict[str, tuple[Any, Any]] = {
     "separator": (Annotated[str | None, typer.Option(help="Between columns: tab, space or any string.")], None),
     "token_column": (Annotated[int, typer.Option(help="Column of the token, from 0.")], 0),
     "label_column": (Annotated[int, typer.Option(help="Column of the tag; -1 is the last.")], -1),
-    "join": (Annotated[JoinChoice, typer.Option(help="Between words of a token file.")], JoinChoice.auto),
+    "join": (
+        Annotated[JoinChoice, typer.Option(help="Words of a file: with blanks, without, by script.")],
+        JoinChoice.auto,
+    ),
     "strict": (Annotated[bool, typer.Option("--strict", help="Any repair or loss is an error.")], False),
 }
 
-Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.", show_default=False)]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", help="The file to write; of .ann, a new folder.", show_default=False)
+]
 ModelOutput = Annotated[Path, typer.Option("--output", "-o", help="The folder to write.", show_default=False)]
 Model = Annotated[Path, typer.Argument(help="The folder of a trained model.")]
 TrainingFiles = Annotated[
@@ -84,6 +92,10 @@ class Reading:
     """How the inputs of one call are read."""
 
     def __init__(self, *, strict: bool, **options: Any) -> None:
+        from goldgap.corpus.tags import letters_of
+
+        if options.get("scheme") is not None:
+            letters_of(options["scheme"])  # refuses an unknown name, whatever is read
         self.strict = strict
         self.options = {name: str(value) if isinstance(value, StrEnum) else value for name, value in options.items()}
         self._asked = False
@@ -139,7 +151,7 @@ class Reading:
         from goldgap.core.corpus import formats
 
         said = {extension for name, one in formats.items() if name != "text" for extension in one.extensions}
-        own = self._asked and path.suffix.lower() in said
+        own = self._asked and (path.is_dir() or path.suffix.lower() in said)
         self._asked = True
         return {**self.options, "format": None} if own else self.options
 
@@ -193,17 +205,36 @@ class Predictions(NamedTuple):
     model: dict[str, Any]
 
 
-def predictions_of(path: Path, truth: Corpus, reading: Reading) -> Predictions:
+def first_model(folder: Path, device: str) -> Recognizer:
+    """The model of a command that names it before its input."""
+    from goldgap import Recognizer
+    from goldgap.core.errors import IntegrityError
+    from goldgap.core.manifest import MANIFEST
+
+    try:
+        return Recognizer.load(folder, device=device)
+    except IntegrityError as error:
+        if os.path.exists(folder / MANIFEST):
+            raise
+        raise IntegrityError(f"{error.message}; the model comes first", path=folder) from None
+
+
+def predictions_of(path: Path, truth: Corpus, reading: Reading, device: str = "cpu") -> Predictions:
     """The predictions in a file, or those of a model for the documents in question."""
     is_model = not any(path.glob("*.ann")) if path.is_dir() else not path.exists() and not path.suffix
     if not is_model:
         return Predictions(reading.read(path), {})
     from goldgap import Corpus, Recognizer
     from goldgap.cli.show import show_notes
+    from goldgap.core.errors import InputError
+    from goldgap.core.manifest import MANIFEST
     from goldgap.core.notes import Notes
 
+    if not os.path.exists(path / MANIFEST):
+        what = "it has neither .ann files nor a manifest.json" if path.is_dir() else "no such file or folder"
+        raise InputError(f"{what}, expected predictions, or the folder that goldgap train wrote", path=path)
     lost = Notes()
-    model = Recognizer.load(path)
+    model = Recognizer.load(path, device=device)
     found = Corpus(model.predict(truth, lost))
     if reading.strict:
         lost.refuse_changes()

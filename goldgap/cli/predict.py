@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goldgap.cli.options import Device, Model, Output, Reading, check_annotated, with_reading
+from goldgap.cli.options import Device, Model, Output, Reading, check_annotated, first_model, with_reading
 
 if TYPE_CHECKING:
     from goldgap import Document, Entity
@@ -42,13 +42,12 @@ def predict(
 
     Example: goldgap predict model news.txt -o found.jsonl
     """
-    from goldgap import Recognizer
     from goldgap.cli.show import out, show_entities, show_notes
     from goldgap.core.corpus import write_stream
     from goldgap.core.notes import Notes
 
     check_annotated(output, source, model)
-    recognizer = Recognizer.load(model, device=device)
+    recognizer = first_model(model, device)
     if min_prob is not None:
         recognizer = recognizer.with_decoding(min_prob=min_prob)
     if types:

@@ -209,16 +209,21 @@ def show_errors(errors: Errors) -> None:
     if not golds and not predictions:
         return
     columns = [*predictions, MISSED]
-    rows = [(gold, *(f"{errors.confusion[gold, column]:,}" for column in columns)) for gold in [*golds, SPURIOUS]]
-    rows[-1] = (*rows[-1][:-1], "-")
-    grid = table(("", *columns), rows, title="Types (gold in rows)")
-    if Measurement.get(out, out.options.update(width=10_000), grid).maximum > out.width:
+    grid = _grid(errors, golds, columns) if len(columns) < out.width else None
+    if grid is None or Measurement.get(out, out.options.update(width=10_000), grid).maximum > out.width:
         confused = [(count, *pair) for pair, count in errors.confusion.items() if pair[0] != pair[1]]
         most = sorted(confused, key=lambda one: (-one[0], one[1:]))[:MOST_CONFUSED]
         named = [(gold, predicted, f"{count:,}") for count, gold, predicted in most]
         grid = table(("gold", "predicted", "entities"), named, title="Types confused most (--html has the whole table)")
     out.print()
     out.print(grid)
+
+
+def _grid(errors: Errors, golds: list[str], columns: list[str]) -> Table:
+    """How often each type was taken for each other one."""
+    rows = [(gold, *(f"{errors.confusion[gold, column]:,}" for column in columns)) for gold in [*golds, SPURIOUS]]
+    rows[-1] = (*rows[-1][:-1], "-")
+    return table(("", *columns), rows, title="Types (gold in rows)")
 
 
 def percent(value: float) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from goldgap.cli.options import Device, Model, Output, Reading, with_reading
+from goldgap.cli.options import Device, Model, Reading, first_model, with_reading
 
 SHOWN = 10
 
@@ -16,7 +16,7 @@ SHOWN = 10
 def suspects(
     model: Model,
     corpus: Annotated[Path, typer.Argument(help="The corpus to look through, as it was trained on or another.")],
-    output: Output,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, JSONL.", show_default=False)],
     min_prob: Annotated[
         float | None, typer.Option(min=0, max=1, help="Least probability of one; else as the model was made.")
     ] = None,
@@ -32,14 +32,13 @@ def suspects(
     """
     import json
 
-    from goldgap import Recognizer
     from goldgap.cli.show import out, show_notes, show_suspects
     from goldgap.core.notes import Notes
     from goldgap.core.writing import check_target, keep_apart, write_atomic
 
     check_target(output)
     keep_apart(output, corpus, model)
-    recognizer = Recognizer.load(model, device=device)
+    recognizer = first_model(model, device)
     lost = Notes()
     found = recognizer.suspects(reading.read(corpus), min_prob=min_prob, notes=lost)
     if reading.strict:

@@ -33,6 +33,10 @@ class Notes:
         if where and len(tally.examples) < EXAMPLES_KEPT:
             tally.examples.append(where)
 
+    def count(self, what: str) -> int:
+        """How often a change was made."""
+        return self.changes[what].count if what in self.changes else 0
+
     def merge(self, other: Notes) -> None:
         self.facts.update(other.facts)
         for what, tally in other.changes.items():
@@ -45,11 +49,11 @@ class Notes:
         ordered = sorted(self.changes.items(), key=lambda item: (-item[1].count, item[0]))
         return [f"{tally.count:,} x {what}{_places(tally)}" for what, tally in ordered]
 
-    def refuse_changes(self) -> None:
-        """What `--strict` means: any repair or loss becomes an error."""
+    def refuse_changes(self, todo: str = "Mend the input") -> None:
+        """What `--strict` means: any repair or loss becomes an error; `todo` is what avoids it."""
         if self.changes:
             listed = "; ".join(self.lines())
-            raise InputError(f"{listed}. Mend the input, or leave out --strict to go on with these changes")
+            raise InputError(f"{listed}. {todo}, or leave out --strict to go on with these changes")
 
 
 def _places(tally: Tally) -> str:

@@ -14,7 +14,7 @@ from goldgap.core.manifest import MANIFEST, commit_directory, safe_join
 from goldgap.core.notes import Notes
 from goldgap.core.reading import check_source, files_in
 from goldgap.corpus.lines import keep_mark, read_lines, read_whole
-from goldgap.corpus.lost import count_lost, count_unsaid
+from goldgap.corpus.lost import HOLDS_ALL, count_lost, count_unsaid
 from goldgap.corpus.standoff import entity_at
 
 _ENTITY = re.compile(r"(T\S*)\t(\S+) ([0-9]{1,12} [0-9]{1,12}(?:;[0-9]{1,12} [0-9]{1,12})*)(?:\t(.*))?")
@@ -35,7 +35,7 @@ _OTHER_KINDS = {
 def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
     """The pairs of a folder in order of name, or the one pair that a .ann or .txt file belongs to.
 
-    A text alone in a folder of pairs is a document without entities, as brat shows it.
+    A text alone is a document without entities, as brat shows it; so is each of a folder that has no .ann file.
     """
     if not path.is_dir():
         check_source(path)
@@ -43,14 +43,14 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
         return
     annotations = set(files_in(path, "*.ann"))
     inner = sorted(folder for folder in path.iterdir() if folder.is_dir() and files_in(folder, "*.ann"))
-    if not annotations:
+    texts = {text.with_suffix(".ann"): text for text in files_in(path, "*.txt")}
+    if not annotations and (inner or not texts or (path / MANIFEST).exists()):
         hint = f"; there are some in {inner[0].name}: name that folder" if inner else ""
         if (path / MANIFEST).exists():
             hint = "; it looks like a model, which no corpus is read from: are the arguments exchanged?"
         raise CorpusError(f"no .ann file in this folder; brat keeps NAME.ann beside NAME.txt{hint}", path=path)
     for folder in inner:
         notes.change("folder of .ann files inside the folder (not read; name it on its own)", str(folder))
-    texts = {text.with_suffix(".ann"): text for text in files_in(path, "*.txt")}
     for annotation in sorted({*annotations, *texts}):
         if annotation not in annotations:
             notes.change("text without a .ann file (read as a document without entities)", str(texts[annotation]))
@@ -80,7 +80,7 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
             count_lost(document, "brat", notes)
             count_unsaid(document, "brat", notes)
         if options.strict:
-            notes.refuse_changes()
+            notes.refuse_changes(HOLDS_ALL)
 
 
 formats.add("brat", Format((".ann",), read, write))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO
+from typing import IO, NamedTuple
 
 from goldgap.core.corpus import Format, ReadOptions, WriteOptions, formats
 from goldgap.core.document import Document, Entity, Range
@@ -17,7 +17,7 @@ from goldgap.core.notes import Notes
 from goldgap.core.reading import BLOCK
 from goldgap.core.writing import write_atomic
 from goldgap.corpus.lines import Ids, keep_mark, read_lines
-from goldgap.corpus.lost import count_unsaid
+from goldgap.corpus.lost import EMPTY, HOLDS_ALL, count_unsaid
 from goldgap.corpus.tags import (
     OUTSIDE,
     UNKNOWN,
@@ -34,6 +34,9 @@ from goldgap.corpus.words import CJK, word_spans, words_of, words_touching
 _DOCSTART = "-DOCSTART-"
 _UNDECIDED = "\0"  # no token and no label holds it
 _IS_CJK = re.compile(f"[{CJK}]")
+_BY_CHARACTER = 0.9
+"""Share of single characters among the words of a file that is split into characters; 0.5 where it is into words."""
+_Joiner = Callable[[list[str]], tuple[str, tuple[Range, ...]]]
 _ID_COMMENT = re.compile(r"#\s*(?:sent_)?id\s*=\s*(.*\S)")
 
 
@@ -42,17 +45,34 @@ class _Sentence:
     """Rows of one sentence before its tags are understood; tags[i] holds several in a cell with several labels."""
 
     id: str | None = None
+    id_line: int = 0
     lines: list[int] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     tags: list[list[str]] = field(default_factory=list)
 
 
+class _Layout(NamedTuple):
+    """The line of the first row, the string between columns (None: runs of blanks and tabs), how many there are."""
+
+    first_row: int
+    separator: str | None
+    columns: int
+
+
 def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
     """One document a sentence."""
     lines = read_lines(path, notes, repair=options.on_error == "repair")
-    sentences = list(_sentences(path, lines, options, notes))
+    layout = _layout(lines, options, notes)
+    sentences = list(_sentences(path, lines, layout, options, notes))
+    if layout.columns > 2 and options.token_column == 0 and _is_numbered(sentences):
+        raise CorpusError(
+            "the first column counts the words of each sentence (1, 2, 3), expected the words themselves; "
+            "say where they are: --token-column 1",
+            path=path,
+            line=layout.first_row,
+        )
     scheme = _scheme(path, sentences, options, notes)
-    join = _joiner(sentences, options.join)
+    join = _joiner(sentences, options.join, notes)
     knows_unknown = any(cell == [UNKNOWN] for sentence in sentences for cell in sentence.tags)
     if knows_unknown:
         notes.fact("the tag UNK", "is used: O means known not to be an entity, UNK unknown")
@@ -64,14 +84,13 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> list[Document]:
         before = sentence
         text, tokens = join(sentence.words)
         entities = tuple(Entity(tokens[first][0], tokens[end - 1][1], label) for first, end, label in spans)
+        line = sentence.id_line or sentence.lines[0]
         try:
-            name = ids.claim(sentence.id or ids.number(number), sentence.lines[0])
+            name = ids.claim(sentence.id or ids.number(number), line)
         except InputError as error:
-            if options.on_error != "skip":
-                raise CorpusError(error.message, path=path, line=sentence.lines[0]) from None
-            notes.change(
-                "sentence of an id that was given before (left out)", f"{path}:{sentence.lines[0]}: {error.message}"
-            )
+            if options.on_error == "error":
+                raise CorpusError(error.message, path=path, line=line) from None
+            notes.change("sentence of an id that was given before (left out)", f"{path}:{line}: {error.message}")
             continue
         document = Document(text, entities, id=name, tokens=tokens)
         if knows_unknown:
@@ -103,7 +122,7 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
                 notes.change("dropped or rejected spans, which a token file cannot hold (left out)", document.id)
             count_unsaid(document, "a token file", notes)
             if document.id != str(number):
-                notes.change("document id, which a token file does not hold (numbered anew)", document.id)
+                notes.change("document id, which is not written into a token file (numbered anew)", document.id)
             if document.complete is True:
                 unsaid.change("complete document: a token file says so only when it is read as such", document.id)
             elif document.complete:
@@ -111,7 +130,7 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
         if not with_unknown:
             notes.merge(unsaid)
         if options.strict:
-            notes.refuse_changes()
+            notes.refuse_changes(HOLDS_ALL)
         draft.seek(0)
         part = keep_mark(draft.read(BLOCK))
         while part:
@@ -125,9 +144,10 @@ formats.add("conll", Format((".conll", ".tsv", ".bio", ".iob", ".bmes"), read, w
 # Reading
 
 
-def _sentences(path: Path, lines: list[str], options: ReadOptions, notes: Notes) -> Iterator[_Sentence]:
+def _sentences(
+    path: Path, lines: list[str], layout: _Layout, options: ReadOptions, notes: Notes
+) -> Iterator[_Sentence]:
     """Sentences with at least one token; malformed rows as `on_error` says."""
-    first_row, separator, columns = _layout(lines, options, notes)
     sentence: _Sentence | None = None
     bad = False
     for number, line in enumerate([*lines, ""], 1):
@@ -137,15 +157,15 @@ def _sentences(path: Path, lines: list[str], options: ReadOptions, notes: Notes)
             sentence, bad = None, False
             continue
         sentence = sentence or _Sentence()
-        cells = _cells(line, separator)
-        if not sentence.words and _is_comment(line, cells, columns, separator):
+        cells = _cells(line, layout.separator)
+        if not sentence.words and _is_comment(line, cells, layout):
             if named := _ID_COMMENT.fullmatch(line.strip()):
-                sentence.id = named[1]
+                sentence.id, sentence.id_line = named[1], number
             continue
         if cells[0] == _DOCSTART and not sentence.words and not _is_tag(cells[-1], but=OUTSIDE):
             continue
         try:
-            _add_row(sentence, cells, columns, first_row, options)
+            _add_row(sentence, cells, line, layout, options)
         except InputError as error:
             if options.on_error == "error":
                 raise CorpusError(error.message, path=path, line=number) from None
@@ -158,11 +178,12 @@ def _sentences(path: Path, lines: list[str], options: ReadOptions, notes: Notes)
             notes.change("several labels in one cell (all kept)", f"{path}:{number}")
 
 
-def _add_row(sentence: _Sentence, cells: list[str], columns: int, first_row: int, options: ReadOptions) -> None:
+def _add_row(sentence: _Sentence, cells: list[str], line: str, layout: _Layout, options: ReadOptions) -> None:
+    columns = layout.columns
     if len(cells) != columns:
         raise InputError(
-            f"{_count(len(cells), 'column')}, expected {columns} as on line {first_row}. "
-            "Is a token containing a space? Use --separator tab"
+            f"{_count(len(cells), 'column')}, expected {columns} as on line {layout.first_row}. "
+            f"{_way_out(line, layout.separator)}"
         )
     try:
         word, cell = cells[options.token_column], cells[options.label_column]
@@ -186,8 +207,25 @@ def _add_row(sentence: _Sentence, cells: list[str], columns: int, first_row: int
     sentence.tags.append(tags)
 
 
-def _layout(lines: list[str], options: ReadOptions, notes: Notes) -> tuple[int, str | None, int]:
-    """Line number of the first row, the string between columns (None: runs of blanks and tabs), number of columns."""
+def _way_out(line: str, separator: str | None) -> str:
+    """What to do about a row of another number of columns than the first."""
+    if separator is None:
+        todo = "Use --separator tab" if "\t" in line else "Separate the columns by tabs"
+        return f"Is a token containing a space? {todo}"
+    if separator not in line:
+        named = "tabs" if separator == "\t" else repr(separator)
+        return f"Columns are separated by {named} there, and not here"
+    return "Is a cell missing, or one too many?"
+
+
+def _is_numbered(sentences: list[_Sentence]) -> bool:
+    """Whether the words of every sentence are 1, 2, 3 and so on, and some sentence has several."""
+    return any(len(sentence.words) > 1 for sentence in sentences) and all(
+        word == str(number) for sentence in sentences for number, word in enumerate(sentence.words, 1)
+    )
+
+
+def _layout(lines: list[str], options: ReadOptions, notes: Notes) -> _Layout:
     rows = [(number, line) for number, line in enumerate(lines, 1) if line.strip(" \t") and _DOCSTART not in line]
     number, line = next((row for row in rows if not row[1].startswith("#")), rows[0] if rows else (1, ""))
     if options.separator is not None:
@@ -195,7 +233,7 @@ def _layout(lines: list[str], options: ReadOptions, notes: Notes) -> tuple[int, 
     else:
         separator = "\t" if "\t" in line else None
         notes.fact("columns", "separated by blanks" if separator is None else "separated by tabs")
-    return number, separator, len(_cells(line, separator))
+    return _Layout(number, separator, len(_cells(line, separator)))
 
 
 def _cells(line: str, separator: str | None) -> list[str]:
@@ -203,14 +241,14 @@ def _cells(line: str, separator: str | None) -> list[str]:
     return line.split(separator) if separator is not None else re.split(r"[ \t]+", line.strip(" \t"))
 
 
-def _is_comment(line: str, cells: list[str], columns: int, separator: str | None) -> bool:
+def _is_comment(line: str, cells: list[str], layout: _Layout) -> bool:
     """A line before the first token of a sentence that begins with # and is not a row: '#<TAB>O' is the token #.
 
     Blanks stand inside comments too: where they part columns, and in ids, the last cell decides.
     """
-    if not line.startswith("#") or len(cells) != columns:
+    if not line.startswith("#") or len(cells) != layout.columns:
         return line.startswith("#")
-    may_be = separator is None or _ID_COMMENT.fullmatch(line.strip()) is not None
+    may_be = layout.separator is None or _ID_COMMENT.fullmatch(line.strip()) is not None
     return may_be and not _is_tag(cells[-1])
 
 
@@ -278,25 +316,38 @@ def _unknown_ranges(sentence: _Sentence, tokens: Sequence[Range]) -> tuple[Range
     return tuple(runs)
 
 
-def _joiner(sentences: list[_Sentence], join: str) -> Callable[[list[str]], tuple[str, tuple[Range, ...]]]:
-    """How words become a text: a blank between them, but none in files of single characters or between CJK ones."""
-    single = all(len(word) == 1 for sentence in sentences for word in sentence.words)
-    if join == "none" or (join == "auto" and single and any(_has_cjk(s.words) for s in sentences)):
-        return lambda words: join_words(words, lambda before, after: "")
-    if join == "space":
-        return lambda words: join_words(words, lambda before, after: " ")
-    return join_words
+def _joiner(sentences: list[_Sentence], join: str, notes: Notes) -> _Joiner:
+    """How the words of a file become texts."""
+    if join == "auto" and _by_character(sentences):
+        notes.fact("words joined", "without blanks between single characters (see --join)")
+        return lambda words: _join(words, _none_between_characters)
+    told = {"auto": "by blanks, none between CJK (see --join)", "space": "by blanks", "none": "without blanks"}
+    notes.fact("words joined", told[join])
+    return joiner(join)
 
 
-def _has_cjk(words: list[str]) -> bool:
-    return any(_IS_CJK.search(word) for word in words)
+def _by_character(sentences: list[_Sentence]) -> bool:
+    """Whether the file is split into characters, but for a name or number here and there."""
+    words = [word for sentence in sentences for word in sentence.words]
+    single = sum(len(word) == 1 for word in words)
+    return single >= _BY_CHARACTER * len(words) and any(_IS_CJK.search(word) for word in words)
 
 
-def _blank(before: str, after: str) -> str:
+def joiner(join: str) -> _Joiner:
+    """How the words of one text are joined: by a blank, or by none, or (auto) by one but where two CJK ones meet."""
+    between = {"auto": _none_between_cjk, "space": lambda before, after: " ", "none": lambda before, after: ""}
+    return lambda words: _join(words, between[join])
+
+
+def _none_between_cjk(before: str, after: str) -> str:
     return "" if _IS_CJK.match(before[-1]) and _IS_CJK.match(after[0]) else " "
 
 
-def join_words(words: list[str], between: Callable[[str, str], str] = _blank) -> tuple[str, tuple[Range, ...]]:
+def _none_between_characters(before: str, after: str) -> str:
+    return "" if len(before) == len(after) == 1 else _none_between_cjk(before, after)
+
+
+def _join(words: list[str], between: Callable[[str, str], str]) -> tuple[str, tuple[Range, ...]]:
     """The text that the words make, and the range of each in it."""
     parts: list[str] = []
     ranges: list[Range] = []
@@ -320,9 +371,9 @@ def _write_sentence(document: Document, draft: IO[str], scheme: str, notes: Note
     words = words_of(document)
     spans = _representable(document, words, notes)
     tags = _leave_undecided(document, words, spans_to_tags(len(words), spans, scheme=scheme))
-    rows = [f"{_cell(document.text[start:end], notes)}\t{tag}\n" for (start, end), tag in zip(words, tags, strict=True)]
+    rows = [f"{_cell(document, word, notes)}\t{tag}\n" for word, tag in zip(words, tags, strict=True)]
     if not rows:
-        notes.change("document without a word (left out)", document.id)
+        notes.change(EMPTY, document.id)
         return []
     if lost := _outside_of_words(document):
         notes.change("characters outside of words (left out)", document.id, count=lost)
@@ -344,7 +395,7 @@ def _outside_of_words(document: Document) -> int:
 
 
 def _representable(document: Document, words: tuple[Range, ...], notes: Notes) -> list[Span]:
-    """The entities as spans of words, the widest where several overlap."""
+    """The entities as spans of words, the widest where several overlap, and the first of several types of one span."""
     ranges = word_spans(words, [(entity.start, entity.end) for entity in document.entities])
     spans: list[Span] = []
     for entity, span in zip(document.entities, ranges, strict=True):
@@ -354,9 +405,10 @@ def _representable(document: Document, words: tuple[Range, ...], notes: Notes) -
             spans.append(Span(*span, entity.label))
     taken = [False] * len(words)
     kept = []
-    for widest in sorted(set(spans), key=lambda span: (span.first - span.end, span)):
+    for widest in sorted(dict.fromkeys(spans), key=lambda span: (span.first - span.end, span.first)):
         if any(taken[widest.first : widest.end]):
-            notes.change("nested or overlapping entity, which tags cannot hold (left out)", document.id)
+            lost = f"{document.id}: {widest.label}"
+            notes.change("nested or overlapping entity, which tags cannot hold (left out)", lost)
         else:
             taken[widest.first : widest.end] = [True] * (widest.end - widest.first)
             kept.append(widest)
@@ -371,11 +423,12 @@ def _leave_undecided(document: Document, words: tuple[Range, ...], tags: list[st
     return [_UNDECIDED if tag == OUTSIDE and index in hidden else tag for index, tag in enumerate(tags)]
 
 
-def _cell(word: str, notes: Notes) -> str:
+def _cell(document: Document, token: Range, notes: Notes) -> str:
     """A token as it can stand in a column."""
+    word = document.text[slice(*token)]
     plain = re.sub(r"[\t\r\n\0]", " ", word)
     if plain != word:
-        notes.change("tab, line end or NUL inside a token (written as a blank)")
+        notes.change("tab, line end or NUL inside a token (written as a blank)", document.id)
     return plain
 
 

@@ -14,7 +14,7 @@ from goldgap.core.errors import CorpusError, InputError
 from goldgap.core.notes import Notes
 from goldgap.core.reading import read_line_blocks
 from goldgap.core.writing import write_atomic
-from goldgap.corpus.conll import join_words
+from goldgap.corpus.conll import joiner
 from goldgap.corpus.lines import Ids, iterate_lines
 
 _KEYS = {"id", "text", "entities", "tokens", "complete", "rejected", "unknown", "dropped"}
@@ -32,7 +32,7 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
             continue
         try:
             values = _parse(line)
-            document = _document(values, notes, where=f"{path}:{number}")
+            document = _document(values, notes, where=f"{path}:{number}", join=options.join)
             if not document.id:
                 document = document.replace(id=ids.number(number))
             ids.claim(document.id, number)
@@ -50,10 +50,15 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
     with write_atomic(path) as handle:
         for line, document in enumerate(documents, 1):
             ids.claim(document.id, line)
-            handle.write(json.dumps(to_json(document), ensure_ascii=False) + "\n")
+            handle.write(to_line(document))
 
 
 formats.add("jsonl", Format((".jsonl",), read, write))
+
+
+def to_line(document: Document) -> str:
+    """The document as a line of a file."""
+    return json.dumps(to_json(document), ensure_ascii=False) + "\n"
 
 
 def to_json(document: Document) -> dict[str, Any]:
@@ -121,7 +126,7 @@ def _stated_numbers(path: Path) -> set[str]:
     return found
 
 
-def _document(values: dict[str, Any], notes: Notes, *, where: str) -> Document:
+def _document(values: dict[str, Any], notes: Notes, *, where: str, join: str) -> Document:
     if values.get("entities") is None:
         for key in _OTHERS:
             if values.get(key) and isinstance(values[key], list):
@@ -152,7 +157,7 @@ def _document(values: dict[str, Any], notes: Notes, *, where: str) -> Document:
     elif "text" not in values and words is not None:
         if not all(isinstance(word, str) and word for word in words):
             raise InputError('without "text", "tokens" must be a list of non-empty strings')
-        text, tokens = join_words([_encodable(word) for word in words])
+        text, tokens = joiner(join)([_encodable(word) for word in words])
         entities = tuple(_word_entity(item, tokens) for item in _list(values, "entities"))
     else:
         raise InputError('expected a string "text", or a list of strings "tokens"')

@@ -5,6 +5,10 @@ from __future__ import annotations
 from goldgap.core.document import Document
 from goldgap.core.notes import Notes
 
+EMPTY = "document without a word (left out)"
+"""What token files and raw text do not hold at all."""
+HOLDS_ALL = "Write .jsonl, which holds everything"
+
 
 def count_lost(document: Document, format: str, notes: Notes) -> None:
     """What is known of the rest of a text, in formats that hold entities at most."""

@@ -13,7 +13,7 @@ from goldgap.core.errors import CorpusError, InputError
 from goldgap.core.notes import Notes
 from goldgap.core.writing import write_atomic
 from goldgap.corpus.lines import Ids, iterate_lines
-from goldgap.corpus.lost import count_lost, count_unsaid
+from goldgap.corpus.lost import HOLDS_ALL, count_lost, count_unsaid
 from goldgap.corpus.standoff import entity_at
 
 _PASSAGE = re.compile(r"([^|\t]+)\|([ta])\|(.*)")
@@ -71,7 +71,7 @@ def write(documents: Iterable[Document], path: Path, options: WriteOptions, note
             count_lost(document, "PubTator", notes)
             count_unsaid(document, "PubTator", notes)
         if options.strict:
-            notes.refuse_changes()
+            notes.refuse_changes(HOLDS_ALL)
 
 
 formats.add("pubtator", Format((".pubtator",), read, write))

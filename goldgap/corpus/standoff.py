@@ -18,9 +18,10 @@ def entity_at(text: str, start: int, end: int, label: str, stated: str | None) -
         Document(text, (entity,))  # says what is wrong
     actual = _as_cell(text[start:end])
     if stated is not None and _as_cell(stated) != actual:
-        raise DocumentError(
-            f"the surface is {stated!r}, but the text at {start}..{end} is {actual!r}; are the offsets in characters?"
-        )
+        hint = "are the offsets in characters?"
+        if _as_cell(text.replace("\r\n", "\n")[start:end]) == _as_cell(stated):
+            hint = "the offsets count a line end CR LF as one character: give the text line ends of LF (dos2unix)"
+        raise DocumentError(f"the surface is {stated!r}, but the text at {start}..{end} is {actual!r}; {hint}")
     return entity
 
 

@@ -33,6 +33,7 @@ class Pair(NamedTuple):
 
 TypeCounts = dict[str, Counts]
 """Counts of one document, by type."""
+_OF_TOKEN_FILES = "a token file keeps neither ids nor spacing, so compare with what it was made from"
 
 
 def pair_up(gold: Corpus, predicted: Corpus) -> list[tuple[Document, Document]]:
@@ -51,10 +52,7 @@ def pair_up(gold: Corpus, predicted: Corpus) -> list[tuple[Document, Document]]:
         listed = ", ".join(repr(name) for name in (missing or sorted(extra))[:3])
         side = "no prediction for" if missing else "predictions for other documents:"
         count = f"{len(missing)} of {len(gold)} documents" if missing else str(len(extra))
-        raise InputError(
-            f"{side} {count} (ids {listed}); both files must hold the same "
-            "documents; a token file keeps neither ids nor spacing, so compare with what it was made from"
-        )
+        raise InputError(f"{side} {count} (ids {listed}); both files must hold the same documents; {_OF_TOKEN_FILES}")
     pairs = [(document, by_id[document.id]) for document in gold]
     for one, other in pairs:
         if one.text != other.text:
@@ -64,7 +62,8 @@ def pair_up(gold: Corpus, predicted: Corpus) -> list[tuple[Document, Document]]:
                 if at is None
                 else f"at character {at}: {one.text[at : at + 20]!r}, {other.text[at : at + 20]!r}"
             )
-            raise InputError(f"document {one.id!r} has different texts in the two files: they differ {where}")
+            hint = f"; {_OF_TOKEN_FILES}" if "".join(one.text.split()) == "".join(other.text.split()) else ""
+            raise InputError(f"document {one.id!r} has different texts in the two files: they differ {where}{hint}")
     return pairs
 
 

@@ -317,7 +317,7 @@ INTERFACE: dict[str, str] = {
     "diagnose doubts": f"CORPUS --method --epochs --set --output -o --json {READING}",
     "diagnose detection": f"CORPUS --method --epochs --set --output -o --json {READING}",
     "diagnose threshold": f"GOLD PREDICTIONS|MODEL --output -o --json {READING}",
-    "evaluate": f"GOLD PREDICTIONS|MODEL --against --html --json --samples --seed --train {READING}",
+    "evaluate": f"GOLD PREDICTIONS|MODEL --against --device --html --json --samples --seed --train {READING}",
     "mask": f"CORPUS --output -o --drop --by --mode --seed {READING}",
     "methods": "--json",
     "predict": f"MODEL INPUT --output -o --min-prob --type --device {READING}",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from goldgap import Corpus, Document, Entity
 from goldgap.core.errors import InputError
-from goldgap.corpus.conll import join_words
+from goldgap.corpus.conll import joiner
 from goldgap.corpus.tags import tags_to_spans
 from goldgap.evaluate.bootstrap import compare, f1_interval
 from goldgap.evaluate.counts import MATCHES, Counts, Key, Match, Pair, by_type, count, inner
@@ -44,7 +44,7 @@ def random_file(generator: random.Random, ill_formed: bool) -> list[list[str]]:
 def to_corpus(sentences: list[list[str]], rule: str) -> Corpus:
     documents = []
     for number, tags in enumerate(sentences):
-        text, tokens = join_words(["w"] * len(tags))
+        text, tokens = joiner("auto")(["w"] * len(tags))
         spans = tags_to_spans(tags, rule=rule).spans  # type: ignore[arg-type]
         entities = tuple(Entity(tokens[first][0], tokens[end - 1][1], label) for first, end, label in spans)
         documents.append(Document(text, entities, id=str(number), tokens=tokens))

@@ -314,8 +314,11 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "suspects of no model": (("suspects", "EMPTY", "train.jsonl", "-o", "out.jsonl"), "EMPTY: it has no manifest.json"),
     "suspects with an altered model": (("suspects", "ALTERED", "train.jsonl", "-o", "out.jsonl"), "was altered"),
     "scores of an altered model": (("evaluate", "dev.jsonl", "ALTERED"), "model.safetensors was altered"),
-    "scores of an empty folder": (("evaluate", "dev.jsonl", "EMPTY"), "EMPTY: it has no manifest.json"),
-    "scores of nothing": (("evaluate", "dev.jsonl", "nowhere"), "nowhere: there is no such folder"),
+    "scores of an empty folder": (("evaluate", "dev.jsonl", "EMPTY"), "EMPTY: it has neither .ann files nor a"),
+    "scores of nothing": (
+        ("evaluate", "dev.jsonl", "nowhere"),
+        "nowhere: no such file or folder, expected",
+    ),
     "scores of a misspelt file": (("evaluate", "dev.jsonl", "dve.jsonl"), "did you mean dev.jsonl?"),
     "input that is not there": (("predict", "MODEL", "txet.txt", "-o", "out.jsonl"), "did you mean text.txt?"),
     "malformed input": (("predict", "MODEL", "broken.jsonl", "-o", "out.jsonl"), "broken.jsonl:1: "),

@@ -6,14 +6,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.table import Table
 
 from goldgap import Corpus, Dictionary, Document, Entity, Recognizer, __version__
 from goldgap.cli.options import Reading
+from goldgap.cli.show import table
 from goldgap.core.document import MODEL
 from goldgap.core.errors import InputError
 from goldgap.demo import DEV, DICTIONARY, TEST
@@ -115,6 +117,15 @@ def test_mask_into_a_token_file_puts_the_dropped_beside_it_and_not_into_it(run: 
     masked, beside = Corpus.read(tmp_path / "m.conll"), Corpus.read(tmp_path / "m.conll.dropped.jsonl")
     assert masked.entity_count == beside.entity_count
     assert masked.entity_count + sum(len(d.dropped) for d in beside) == Corpus.read(DEV).entity_count
+
+
+@pytest.mark.parametrize("name", ["m.ann", "m.conll"])
+def test_a_mask_that_is_refused_leaves_what_an_earlier_one_dropped(name: str, run: Run, tmp_path: Path) -> None:
+    assert run("mask", DEV, "-o", name, "--drop", "0.5").status == 0
+    before = (beside := tmp_path / f"{name}.dropped.jsonl").read_bytes()
+    # A folder of brat's that exists; ids are lost in a token file.
+    assert run("mask", DEV, "-o", name, "--drop", "0.5", "--seed", "1", "--strict").status == 2
+    assert beside.read_bytes() == before
 
 
 def test_evaluate_json_has_the_promised_keys(run: Run) -> None:
@@ -506,6 +517,20 @@ def test_confusions_of_many_types_fit_into_a_terminal(run: Run, tmp_path: Path) 
     assert "…" not in result.out.partition("Types confused most")[2]
 
 
+def test_a_table_that_is_too_wide_is_not_made(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    widths = []
+
+    def noted(columns: Sequence[str], rows: Iterable[Sequence[str]], **options: Any) -> Table:
+        widths.append(len(columns))
+        return table(columns, rows, **options)
+
+    monkeypatch.setattr("goldgap.cli.show.table", noted)
+    documents = [Document("Ann", (Entity(0, 3, f"T{number}"),), id=str(number)) for number in range(200)]
+    Corpus(documents).write(tmp_path / "gold.jsonl")
+    result = run("evaluate", "gold.jsonl", "gold.jsonl", "--samples", "0")
+    assert (result.status, "Types confused most" in result.out, max(widths) < 80) == (0, True, True)
+
+
 def test_two_documents_of_one_name_cannot_be_written_as_brat(tmp_path: Path) -> None:
     twice = Corpus([Document("a", id="one"), Document("b", id="one")])
     with pytest.raises(InputError, match="two documents have the id 'one'"):
@@ -526,15 +551,27 @@ def test_a_scheme_that_does_not_exist_is_refused_whatever_is_written(run: Run, t
     assert (done.status, "there is no tag scheme" in done.err) == (2, True)
 
 
+def test_a_scheme_that_does_not_exist_is_refused_whatever_is_read(run: Run, tmp_path: Path) -> None:
+    done = run("check", DEV, "--scheme", "nonsense")
+    assert (done.status, "there is no tag scheme" in done.err) == (2, True)
+
+
 def test_scores_that_mean_nothing_are_cautioned_against(run: Run, tmp_path: Path) -> None:
     Corpus([Document("Ann", (Entity(0, 3, "PER"),))]).write("gold.jsonl")
     Corpus([Document("Ann", (Entity(0, 3, "PER", 0.9, MODEL),))]).write("found.jsonl")
     Corpus([Document("Ann")]).write("bare.jsonl")
     assert run("evaluate", "gold.jsonl", "found.jsonl").err == ""
     exchanged = run("evaluate", "found.jsonl", "gold.jsonl")
-    assert (exchanged.status, "a model made all annotations of found.jsonl; the gold" in exchanged.err) == (0, True)
+    assert (exchanged.status, "no person made any annotation of found.jsonl; the gold" in exchanged.err) == (0, True)
     assert "caution: bare.jsonl has no entity" in run("evaluate", "bare.jsonl", "found.jsonl").err
     assert "caution: bare.jsonl has no entity" in run("evaluate", "gold.jsonl", "bare.jsonl").err
+    by_dictionary = Document("Ann", (Entity(0, 3, "PER", source="dictionary"),))
+    Corpus([by_dictionary]).write("labels.jsonl")
+    assert "no person made any annotation of labels.jsonl" in run("evaluate", "labels.jsonl", "labels.jsonl").err
+    (tmp_path / "holes.conll").write_text("Ann B-PER\n\nBob UNK\n", encoding="utf-8")
+    assert "by their own account 1 documents of holes.conll" in run("evaluate", "holes.conll", "holes.conll").err
+    Corpus([Document("Ann", complete=frozenset({"PER"}))]).write("some.jsonl")
+    assert "by their own account 1 documents of some.jsonl" in run("evaluate", "some.jsonl", "found.jsonl").err
 
 
 def test_exchanged_arguments_are_told(run: Run, tmp_path: Path) -> None:
@@ -548,6 +585,41 @@ def test_exchanged_arguments_are_told(run: Run, tmp_path: Path) -> None:
         2,
         True,
     )
+
+
+def test_what_is_neither_predictions_nor_a_model_is_told(run: Run, tmp_path: Path) -> None:
+    Corpus([Document("Ann", (Entity(0, 3, "PER"),))]).write("gold.jsonl")
+    (tmp_path / "empty").mkdir()
+    for name, found in (("nosuch", "no such file or folder"), ("empty", "it has neither .ann files nor a manifest")):
+        done = run("evaluate", "gold.jsonl", name)
+        assert (done.status, done.err.startswith(f"goldgap: {name}: {found}")) == (2, True)
+        assert "comes first" not in done.err
+
+
+def test_a_token_file_of_other_spacing_is_told_as_one(run: Run, tmp_path: Path) -> None:
+    Corpus([Document("Ann met Bob.", (Entity(0, 3, "PER"),), id="1")]).write("gold.jsonl")
+    run("convert", "gold.jsonl", "rows.conll")
+    for call in (("gold.jsonl", "rows.conll"), ("gold.jsonl", "gold.jsonl", "--against", "rows.conll")):
+        told = run("evaluate", *call).err
+        assert told.startswith("goldgap: gold.jsonl, rows.conll: document '1' has different texts")
+        assert "a token file keeps neither ids nor spacing" in told
+
+
+def test_a_folder_of_brat_is_read_as_one_beside_a_file_of_a_named_format(run: Run, tmp_path: Path) -> None:
+    (gold := tmp_path / "gold.txt").write_text("Ann B-PER\n", encoding="utf-8")
+    Corpus.read(gold, format="conll").write(tmp_path / "found", format="brat")
+    assert run("evaluate", gold, tmp_path / "found", "--format", "conll", "--samples", "0").status == 0
+
+
+def test_documents_that_are_left_out_are_not_counted_as_written(run: Run, tmp_path: Path) -> None:
+    Corpus([Document("Ann"), Document(" ")]).write("two.jsonl")
+    for name in ("two.conll", "two.txt"):
+        assert f"1 documents written to {name}" in run("convert", "two.jsonl", name).out
+
+
+def test_what_strict_refuses_to_write_is_told_with_the_format_that_holds_it(run: Run, tmp_path: Path) -> None:
+    told = run("annotate", DEV, "-d", DICTIONARY, "-o", "labels.conll", "--strict").err
+    assert "Write .jsonl, which holds everything, or leave out --strict" in told
 
 
 def test_what_two_files_disagree_about_names_both(run: Run, tmp_path: Path) -> None:

@@ -173,6 +173,37 @@ PARSES = {
     "token with a space before a tab": Parses(
         conll("New York\tB-LOC\nwins\tO\n"), ["New York wins"], [[(0, 8, "LOC")]], words=[["New York", "wins"]]
     ),
+    "numbers that are the words": Parses(conll("1\tO\n2\tO\n"), ["1 2"], [[]]),
+    "numbers before the words": Parses(
+        conll("1\tAda\tB-PER\n2\tmet\tO\n"), SOUND_TEXTS, SOUND_ENTITIES, options={"token_column": 1}
+    ),
+    "characters one a line, and one name": Parses(
+        conll("".join(f"{one}\tO\n" for one in [*"2019年，他买了APP。我有一个", "iPhone", "。"])),
+        ["2019年，他买了APP。我有一个 iPhone 。"],
+        [[]],
+    ),
+    "Chinese words": Parses(conll("在\tO\n北京\tB-LOC\n有\tO\nA\tO\nB\tO\n"), ["在北京有 A B"], [[(1, 3, "LOC")]]),
+    "words of JSONL joined as asked": Parses(
+        jsonl({"tokens": ["2", "0", "年"]}), ["20年"], [[]], options={"join": "none"}
+    ),
+    **{
+        f"an id that was given before is left out with {choice}": Parses(
+            conll("# id = a\nx\tO\n\n# id = a\ny\tO\n"),
+            ["x"],
+            [[]],
+            changes={
+                "sentence of an id that was given before (left out)": (
+                    1,
+                    [
+                        "corpus.conll:4: the id 'a' was given on line 1 already; ids must be unique, or left out to "
+                        "be numbered"
+                    ],
+                )
+            },
+            options={"on_error": choice},
+        )
+        for choice in ("repair", "skip")
+    },
     "ragged row with skip loses its sentence only": Parses(
         conll("Ada\tB-PER\nmet\n\nBob\tB-PER\n"),
         ["Bob"],
@@ -181,8 +212,8 @@ PARSES = {
             "sentence with a malformed row (left out)": (
                 1,
                 [
-                    "corpus.conll:2: 1 column, expected 2 as on line 1. Is a token containing a space? "
-                    "Use --separator tab"
+                    "corpus.conll:2: 1 column, expected 2 as on line 1. "
+                    "Columns are separated by tabs there, and not here"
                 ],
             )
         },
@@ -473,14 +504,23 @@ REFUSED = {
     ),
     # Columns
     "ragged columns": Refused(
-        conll("Ada\tNNP\tB-PER\nmet\tO\n"), 2, "2 columns", "expected 3 as on line 1. Is a token containing a space?"
+        conll("Ada\tNNP\tB-PER\nmet\tO\n"), 2, "2 columns", "expected 3 as on line 1. Is a cell missing"
     ),
     "token with a space between blanks": Refused(
-        conll("wins O\nNew York B-LOC\n"), 2, "3 columns, expected 2 as on line 1", "Use --separator tab"
+        conll("wins O\nNew York B-LOC\n"), 2, "3 columns, expected 2 as on line 1", "Separate the columns by tabs"
     ),
-    "tabs and blanks mixed": Refused(conll("Ada\tB-PER\nmet O\n"), 2, "1 column", "expected 2 as on line 1"),
+    "token with a space before a tab, behind blanks": Refused(
+        conll("wins O\nNew York\tB-LOC\n"), 2, "3 columns, expected 2 as on line 1", "Use --separator tab"
+    ),
+    "tabs and blanks mixed": Refused(conll("Ada\tB-PER\nmet O\n"), 2, "1 column", "separated by tabs there"),
     "one column": Refused(conll("Ada\nmet\n"), 1, "one column", "expected a token and a tag"),
     "empty token": Refused(conll("Ada\tO\n\tO\n"), 2, "an empty token", "expected one before the separator"),
+    "words in another column than their numbers": Refused(
+        conll("1\tAda\tB-PER\n2\tmet\tO\n\n1\tBob\tB-PER\n"),
+        1,
+        "the first column counts the words",
+        "--token-column 1",
+    ),
     "column that does not exist": Refused(
         conll(SOUND), 1, "2 columns", "wanted from column 5", options={"token_column": 5}
     ),
@@ -564,7 +604,7 @@ REFUSED = {
         {"corpus.pubtator": b"1|t|x\n1|a|y\n\n1|t|z\n"}, 4, "the id '1' was given on line 1 already", "must be unique"
     ),
     "duplicate ids in comments": Refused(
-        {"corpus.conll": b"# id = a\nx\tO\n\n# id = a\ny\tO\n"}, 5, "the id 'a' was given on line 2", "must be unique"
+        {"corpus.conll": b"# id = a\nx\tO\n\n# id = a\ny\tO\n"}, 4, "the id 'a' was given on line 1", "must be unique"
     ),
     "duplicate ids": Refused(
         jsonl({"id": "x", "text": "a"}, {"id": "x", "text": "b"}),
@@ -628,8 +668,15 @@ REFUSED = {
         "no .ann file in this folder",
         "there are some in sub: name that folder",
     ),
-    "brat folder without annotations": Refused(
-        {"folder/1.txt": b"Ada"}, None, "no .ann file in this folder", "brat keeps NAME.ann beside NAME.txt"
+    "brat folder without a text": Refused(
+        {"folder/1.tx": b"Ada"}, None, "no .ann file in this folder", "brat keeps NAME.ann beside NAME.txt"
+    ),
+    "brat offsets that count CRLF as one": Refused(
+        brat("Ada\r\nmet Bob", "T1\tPER 8 11\tBob\n"),
+        1,
+        "the surface is 'Bob', but the text at 8..11 is ' Bo'",
+        "dos2unix",
+        blamed="folder/1.ann",
     ),
     "brat line of no known kind": Refused(
         brat("Ada", "PER 0 3 Ada\n"), 1, "'PER 0 3 Ada'", "expected T1<TAB>LABEL START END", blamed="folder/1.ann"

@@ -124,6 +124,24 @@ def test_characters_that_are_in_no_word_are_not_lost_in_silence(tmp_path: Path) 
     assert notes_of(whole, tmp_path / "c.conll") == ""
 
 
+def test_of_two_types_of_one_span_a_token_file_keeps_the_first(tmp_path: Path) -> None:
+    twice = Document("Jaguar", (Entity(0, 6, "ORG"), Entity(0, 6, "CAR")), id="1")
+    assert "which tags cannot hold (left out) (1: CAR)" in notes_of([twice], tmp_path / "a.conll")
+    assert Corpus.read(tmp_path / "a.conll")[0].entities == (Entity(0, 6, "ORG"),)
+
+
+def test_how_words_were_joined_is_told(tmp_path: Path) -> None:
+    told = {"Ann B-PER\nmet O\n": "by blanks", "在 O\n2 O\n": "without blanks between single characters"}
+    for rows, how in told.items():
+        (path := tmp_path / "a.conll").write_text(rows, encoding="utf-8")
+        assert Corpus.read(path).notes.facts["words joined"].startswith(how)
+
+
+def test_a_token_with_a_tab_is_told_with_its_document(tmp_path: Path) -> None:
+    odd = Document("a\tb", tokens=((0, 3),), id="1")
+    assert "tab, line end or NUL inside a token (written as a blank) (1)" in notes_of([odd], tmp_path / "a.conll")
+
+
 def test_completeness_is_told_where_no_word_is_written_as_unknown(tmp_path: Path) -> None:
     under_an_entity = Document("Ann lives", (Entity(0, 3, "PER"),), id="1", complete=True, unknown=((0, 3),))
     assert "complete document" in notes_of([under_an_entity], tmp_path / "a.conll")
@@ -149,8 +167,27 @@ def test_a_sentence_break_is_blamed_only_for_inside_tags(tmp_path: Path) -> None
 def test_raw_text_that_looks_like_a_token_file_is_told(tmp_path: Path) -> None:
     (rows := tmp_path / "rows.txt").write_text("Ann\tB-PER\nlives\tO\n\nBob\tB-PER\n", encoding="utf-8")
     assert any("--format conll" in line for line in Corpus.read(rows).notes.lines())
+    (tables := tmp_path / "tables.txt").write_text("1|t|Ann: a life\n1|a|Ann lived.\n1\t0\t3\tAnn\tPER\n", "utf-8")
+    assert any("--format pubtator" in line for line in Corpus.read(tables).notes.lines())
+    Corpus([Document("Ann", (Entity(0, 3, "PER"),))]).write(objects := tmp_path / "objects.txt", format="jsonl")
+    assert any("--format jsonl" in line for line in Corpus.read(objects).notes.lines())
     (text := tmp_path / "text.txt").write_text("Ann has blood of group O\nBob lives\nBob\n", encoding="utf-8")
     assert not Corpus.read(text).notes.changes
+
+
+def test_raw_text_beside_its_annotations_is_told(tmp_path: Path) -> None:
+    (text := tmp_path / "a.txt").write_text("Ann", encoding="utf-8")
+    (tmp_path / "a.ann").write_text("T1\tPER 0 3\tAnn\n", encoding="utf-8")
+    assert any("--format brat" in line for line in Corpus.read(text).notes.lines())
+    assert Corpus.read(text, format="brat").entity_count == 1
+
+
+def test_a_folder_of_texts_is_read(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text(f"{name}\nof two lines", encoding="utf-8")
+    read = Corpus.read(tmp_path)
+    assert [(one.id, one.text) for one in read] == [("a", "a\nof two lines"), ("b", "b\nof two lines")]
+    assert "2 x text without a .ann file" in read.notes.lines()[0]
 
 
 def test_documents_without_an_id_are_numbered_past_those_that_have_one(tmp_path: Path) -> None:
