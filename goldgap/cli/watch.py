@@ -1,4 +1,4 @@
-"""What a person sees of a training run: a bar while it runs, a line behind each evaluation."""
+"""What a person sees of a training run: a bar while it runs, a line after each evaluation."""
 
 from __future__ import annotations
 
