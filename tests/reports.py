@@ -99,7 +99,8 @@ def condition(drop: float | None, seeds: int) -> dict[str, Any]:
         "recommended": {
             **{key: best[key] for key in ("name", "dev_f1", "f1", "best_share")},
             "seeds": seeds,
-            "next": "uniform",
+            "passed_over": None,
+            "rival": {"name": "uniform", "best_share": 0.3},
         },
     }
 
@@ -135,6 +136,7 @@ def contender(name: str, f1: float, drop: float | None, seeds: int) -> dict[str,
         },
         "curve": curve,
         "missampled": None if drop is None else 0.0123,
+        "negatives": "spans",
         "settings": "policy.ratio=0.1" if name == "uniform" else "",
         **(
             {"tried": [{"settings": f"policy.ratio={ratio}", "dev_f1": f1, "f1": f1} for ratio in ("0.03", "0.1")]}

@@ -6,20 +6,26 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from goldgap.cli.options import CompleteFiles, EncoderName, Reading, TrainingFiles, shares, with_reading
+from goldgap.cli.options import CompleteFiles, Reading, TrainingFiles, shares, with_reading
 
 LONGEST_NAME = 150
 USUAL = "span,default,uniform,weighted,top-neg,nrces"
 MOST_SEEDS = 1000
 HELPER = "GOLDGAP_HELPER"
 """Set in processes that were started to share the runs of another."""
+EncoderOfAll = Annotated[
+    str | None,
+    typer.Option(
+        help="minilm, a directory, or a name on the hub; bilstm-crf and flat keep theirs.", metavar="NAME|DIR"
+    ),
+]
 Jobs = Annotated[int, typer.Option(min=1, help="Trainings at once, each with its share of the cores.")]
 
 if TYPE_CHECKING:
@@ -53,7 +59,7 @@ def compare(
         typer.Option(metavar="KEY=A,B,C", help="Try these values; each method's best on dev is compared. Repeatable."),
     ] = None,
     complete: CompleteFiles = None,
-    encoder: EncoderName = None,
+    encoder: EncoderOfAll = None,
     epochs: Annotated[int | None, typer.Option(help="Of each training; else as its method says.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of all methods. Repeatable.")
@@ -76,6 +82,7 @@ def compare(
     from goldgap.core.writing import keep_apart
 
     _check_name(name)
+    caution_encoder(encoder, methods.split(","))
     keep_apart(output, *(files or []), *(complete or []), dev, test)
     contest = _contest(methods, seeds, baseline, drop, grid or [], _shared(encoder, epochs, settings or []))
     data = _data(name or test.stem, files or [], complete or [], dev, test, reading)
@@ -88,6 +95,17 @@ def compare(
     show_contest(result)
     out.print(f"\nreport written to {output / 'report.html'}", soft_wrap=True)
     exit_if_failed([result])
+
+
+def caution_encoder(encoder: str | None, contenders: Sequence[str]) -> None:
+    """Say which methods have no use for the encoder that was named."""
+    from goldgap.cli.show import err
+    from goldgap.compare.contender import keeps_encoder
+
+    methods = dict.fromkeys(text.strip().split(":")[0] for text in contenders)
+    for method in methods if encoder is not None else ():
+        if keeps_encoder(method):
+            err.print(f"caution: {method} keeps its own encoder, whatever --encoder names", soft_wrap=True)
 
 
 def _check_name(name: str | None) -> None:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from goldgap.cli.compare import Jobs
-from goldgap.cli.options import EncoderName
+from goldgap.cli.compare import EncoderOfAll, Jobs
 
 if TYPE_CHECKING:
     from goldgap.compare.reproduce import Experiment
@@ -28,7 +27,7 @@ def reproduce(
     runs: Annotated[Path | None, typer.Option(help="Folder that keeps the runs; else results in that folder.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="How many; else as the experiment says.")] = None,
     full: Annotated[bool, typer.Option("--full", help="The paper's corpora, settings and encoder.")] = False,
-    encoder: EncoderName = None,
+    encoder: EncoderOfAll = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of all rows. Repeatable.")
     ] = None,
@@ -44,7 +43,7 @@ def reproduce(
 
     Example: goldgap reproduce 001-table-1 --data corpora
     """
-    from goldgap.cli.compare import comparing, exit_if_failed, watch_run
+    from goldgap.cli.compare import caution_encoder, comparing, exit_if_failed, watch_run
     from goldgap.compare.reproduce import find_experiment, judged_parts, run_parts
     from goldgap.compare.runs import Runs
     from goldgap.train.compose import parse_settings
@@ -53,6 +52,7 @@ def reproduce(
         _list(experiments)
         return
     experiment = find_experiment(name, experiments)
+    caution_encoder(encoder, [row.full or row.contender if full else row.contender for row in experiment.rows])
     chosen = encoder or (experiment.encoder if full else None)
     shared = [{} if chosen is None else {"encoder": {"name": chosen}}, parse_settings(settings or [])]
     folder, store = data_folder(data), Runs(experiments / "results" if runs is None else runs)
@@ -80,7 +80,7 @@ def _show(experiment: Experiment, results: list[dict[str, Any]]) -> None:
     from goldgap.cli.show import out, table
     from goldgap.report.experiment import experiment_rows
 
-    out.print(f"\n{experiment.paper} {experiment.table}: {experiment.title}", style="bold")
+    out.print(f"\n{experiment.paper} {experiment.table}: {_what(experiment)}", style="bold")
     for result in results:
         for condition in result["conditions"]:  # a table each: together they are wider than a terminal
             out.print(table(*experiment_rows([{**result, "conditions": [condition]}], experiment.score)))
@@ -88,7 +88,8 @@ def _show(experiment: Experiment, results: list[dict[str, Any]]) -> None:
     if experiment.mean:
         columns, rows = experiment_rows(results, experiment.score, mean=True)
         out.print(table(["", columns[-1]], [[row[0], row[-1]] for row in rows]))
-    out.print(f"claim: {experiment.claim}")
+    if experiment.claim:
+        out.print(f"claim: {experiment.claim}")
 
 
 def _write(experiment: Experiment, parts: list[tuple[Data, dict[str, Any]]], store: Runs, output: Path) -> None:
@@ -132,4 +133,8 @@ def _list(folder: Path) -> None:
     from goldgap.compare.reproduce import experiments_in
 
     found = experiments_in(folder)
-    out.print(words_table(("name", "what"), [(name, one.title) for name, one in found]))
+    out.print(words_table(("name", "what"), [(name, _what(one)) for name, one in found]))
+
+
+def _what(experiment: Experiment) -> str:
+    return experiment.title + (f" (needs {experiment.needs})" if experiment.needs else "")

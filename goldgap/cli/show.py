@@ -123,13 +123,15 @@ def show_findings(findings: Iterable[Finding]) -> None:
 
 def show_quality(evaluation: Evaluation) -> None:
     """Precision, recall and F1 of each type, for whole entities and for their words."""
+    from goldgap.report.render import sample_of
+
     columns = ("", "precision", "recall", "F1", "gold", "predicted")
     out.print(table(columns, _score_rows(evaluation.strict), title="Entities (same range and type)"))
     low, high = evaluation.strict.interval
     if evaluation.samples:
         out.print(
             f"95 % interval of F1: {percent(low)} to {percent(high)} "
-            f"({evaluation.samples:,} resamples of {evaluation.documents:,} documents)"
+            f"({evaluation.samples:,} resamples of {sample_of(evaluation.documents)})"
         )
     out.print()
     out.print(table(columns, _score_rows(evaluation.tokens), title="Words (each word of an entity counts)"))

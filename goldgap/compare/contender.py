@@ -30,11 +30,13 @@ class Contender:
         return recipe_for(self.method, *self.layers, {"seed": seed})
 
 
-def contender(text: str, *layers: Mapping[str, Any], name: str | None = None) -> Contender:
-    """`nrces`, or `nrces:policy=top-neg:loss.w=10`: a method and where it differs; `layers` hold for all contenders.
+def keeps_encoder(method: str) -> bool:
+    """Whether a method is what it is by its encoder, as bilstm-crf: it keeps it whatever encoder the others have."""
+    return method in METHODS and METHODS[method].encoder in LOOK_UP
 
-    A method that is what it is by its encoder, as bilstm-crf, keeps it whatever encoder the others have.
-    """
+
+def contender(text: str, *layers: Mapping[str, Any], name: str | None = None) -> Contender:
+    """`nrces`, or `nrces:policy=top-neg:loss.w=10`: a method and where it differs; `layers` hold for all contenders."""
     method, *words = text.split(":")
     pairs: list[str] = []
     for word in words:
@@ -42,7 +44,7 @@ def contender(text: str, *layers: Mapping[str, Any], name: str | None = None) ->
             pairs[-1] += f":{word}"
         else:
             pairs.append(word)
-    if method in METHODS and METHODS[method].encoder in LOOK_UP:
+    if keeps_encoder(method):
         layers = tuple(_without_encoder(layer) for layer in layers)
     made = Contender(name or text, method, (*layers, parse_settings(pairs)))
     _check(made)

@@ -14,8 +14,6 @@ from goldgap.evaluate.bootstrap import ENOUGH, difference, holm, interval_of, re
 from goldgap.evaluate.counts import Counts
 from goldgap.evaluate.scores import evaluate
 
-SIGNIFICANT = 0.05
-"""Largest adjusted p-value of a difference that counts."""
 SAMPLES = 2000
 
 
@@ -60,7 +58,7 @@ def _tried(settings: str, runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def _row(runs: Sequence[Run]) -> dict[str, Any]:
-    """Means over the seeds."""
+    """Means over the seeds; of the seconds the median, as one run may come from a slower machine."""
     mean = statistics.mean
     types = sorted({label for run in runs for label in run.scores["per_type"]})
     names = ("precision", "recall", "f1")
@@ -80,18 +78,19 @@ def _row(runs: Sequence[Run]) -> dict[str, Any]:
         **{name: mean(run.scores[name] for run in runs) for name in names},
         "sd": statistics.stdev(run.scores["f1"] for run in runs) if len(runs) > 1 else None,
         "dev_f1": _mean_dev(runs),
-        "seconds": mean(run.seconds for run in runs),
+        "seconds": statistics.median(run.seconds for run in runs),
         "per_type": {
             label: {name: mean(run.scores["per_type"].get(label, {}).get(name, 0.0) for run in runs) for name in names}
             for label in types
         },
         "curve": _curve(runs),
         "missampled": _missampled(runs),
+        "negatives": runs[0].negatives,
     }
 
 
 def _curve(runs: Sequence[Run]) -> list[dict[str, float]]:
-    """Mean dev scores behind each evaluation that all runs had."""
+    """Mean dev scores after each evaluation that all runs had."""
     names = ("precision", "recall", "f1")
     together = zip(*(run.metrics for run in runs), strict=False)
     return [
@@ -112,7 +111,7 @@ def _add_verdicts(
 ) -> None:
     """Add intervals, the difference to the baseline and how often each contender is the best of all."""
     resampled = dict(zip(counts, resampled_f1(list(counts.values()), samples=SAMPLES), strict=True))
-    drawn = np.stack([one.means(number) for number, one in enumerate(resampled.values())], 1)  # (sample, contender)
+    drawn = np.stack([one.means() for one in resampled.values()], 1)  # (sample, contender)
     best = drawn.max(1)
     for name, own in zip(resampled, drawn.T, strict=True):
         rows[name]["interval"] = list(interval_of(own.clip(0, 1)))
@@ -123,31 +122,36 @@ def _add_verdicts(
     others = [name for name, one in resampled.items() if name != baseline and set(one.seeds) & set(base.seeds)]
     found = [difference(base, resampled[name]) for name in others]
     for name, one, adjusted in zip(others, found, holm([one.p_value for one in found]), strict=True):
-        counted = adjusted < SIGNIFICANT and len(resampled[name].minus(base).seeds) >= ENOUGH
+        enough = len(resampled[name].minus(base).seeds) >= ENOUGH
         rows[name]["against"] = {
             "difference": one.difference,
             "interval": list(one.interval),
             "p_value": one.p_value,
             "adjusted": adjusted,
-            "verdict": "undecided" if not counted else "better" if one.difference > 0 else "worse",
+            "verdict": one._replace(p_value=adjusted).verdict if enough else "undecided",
         }
 
 
 def _recommended(rows: Mapping[str, dict[str, Any]]) -> dict[str, Any] | None:
     """The contender with the best mean dev F1, which the test set had no part in choosing, and how sure that is.
 
-    One of which fewer seeds came to their end is behind those of which more did.
+    One of which fewer seeds came to their end stands below those of which more did; `passed_over` is the best of such,
+    where its dev F1 is better. `rival` is the other contender that is most often the best of all.
     """
-    told = (row for row in rows.values() if "dev_f1" in row)
-    ranked = sorted(told, key=lambda row: (-len(row["runs"]), -row["dev_f1"]))
-    if not ranked:
+    told = [row for row in rows.values() if "dev_f1" in row]
+    if not told:
         return None
-    first = ranked[0]
+    first = max(told, key=lambda row: (len(row["runs"]), row["dev_f1"]))
+    best = max(told, key=lambda row: float(row["dev_f1"]))
+    rival = max((row for row in told if row is not first), key=lambda row: float(row["best_share"]), default=None)
     return {
         "name": first["name"],
         "dev_f1": first["dev_f1"],
         "f1": first["f1"],
         "best_share": first["best_share"],
         "seeds": len(first["runs"]),
-        "next": ranked[1]["name"] if len(ranked) > 1 else None,
+        "passed_over": None
+        if best["dev_f1"] <= first["dev_f1"]
+        else {"name": best["name"], "dev_f1": best["dev_f1"], "seeds": len(best["runs"])},
+        "rival": None if rival is None else {"name": rival["name"], "best_share": rival["best_share"]},
     }

@@ -65,7 +65,8 @@ class Part(Settings):
 class Experiment(Settings):
     """A table of a paper.
 
-    claim       what the paper says of it
+    claim       what the paper says of it, if it says anything
+    needs       what must be made first, beside the corpora
     score       the set whose F1 it shows
     baseline    the row that others are tested against
     mean        each row has its mean over all parts and masks as well
@@ -76,7 +77,8 @@ class Experiment(Settings):
     paper: str
     table: str
     title: str
-    claim: str
+    claim: str = ""
+    needs: str = ""
     score: Literal["test", "dev"] = "test"
     baseline: str
     seeds: int = Field(3, ge=1)
@@ -130,21 +132,23 @@ def run_parts(
     watch: Watch,
     stopped: Callable[[], bool],
 ) -> list[PartRuns]:
-    """Every run of a table, part by part.
+    """Every run of a table, part by part; what is missing of any is told before the first.
 
     folder   of the data
     shared   settings above those of the file, the outermost last
     full     the paper's corpora and settings instead of bench scale
     """
-    done = []
+    given = []
     for part in experiment.parts:
         if not (part.full if full else part.corpus):
             continue
         data = _data(part, folder, full=full)
         own = [] if full else [_settings(texts, folder) for texts in (experiment.settings, part.settings)]
-        contest = _contest(experiment, part, [*own, *shared], full=full, seeds=seeds)
-        done.append(PartRuns(part, data, contest, run_all(contest, data, store, watch=watch, stopped=stopped)))
-    return done
+        given.append((part, data, _contest(experiment, part, [*own, *shared], full=full, seeds=seeds)))
+    return [
+        PartRuns(part, data, contest, run_all(contest, data, store, watch=watch, stopped=stopped))
+        for part, data, contest in given
+    ]
 
 
 def judged_parts(experiment: Experiment, done: Sequence[PartRuns]) -> list[tuple[Data, dict[str, Any]]]:

@@ -125,6 +125,11 @@ class Run:
         return values
 
     @property
+    def negatives(self) -> str:
+        """What its negatives are: "words" of a tagger, "spans" of the other models."""
+        return "words" if self.recipe["model"]["kind"] == "tagger" else "spans"
+
+    @property
     def dev_f1(self) -> float:
         """Of the weights that were kept: the best that an evaluation gave, or the last where none was chosen."""
         scores = [float(entry["f1"]) for entry in self.metrics]

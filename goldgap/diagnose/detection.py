@@ -30,11 +30,11 @@ class Value(NamedTuple):
 
 
 Explored = list[list[Value]]
-"""The values behind each epoch."""
+"""The values after each epoch."""
 
 
 def explored(recipe: Recipe, corpus: Corpus, epochs: int) -> Explored:
-    """Train on a masked corpus as the first of two steps does, and look at what is not annotated behind each epoch."""
+    """Train on a masked corpus as the first of two steps does, and look at what is not annotated after each epoch."""
     if not any(document.dropped for document in corpus):
         raise InputError("nothing is masked in this corpus: make one with goldgap mask")
     longest = max(epochs, recipe.train.epochs)  # an exploratory training is no longer than what it is for
@@ -90,7 +90,7 @@ def scores_of_outside(runs: dict[str, Explored]) -> Diagnosis:
     gap = _mean(epochs[0], masked=False) - _mean(epochs[0], masked=True)
     return Diagnosis(
         "The score of O over the epochs",
-        f"Behind the first epoch the score of O of what was masked is {gap:.2f} below that of the rest ({name}).",
+        f"After the first epoch the score of O of what was masked is {gap:.2f} below that of the rest ({name}).",
         ("scores", "epoch", "masked", "others", "gap"),
         rows,
         series,
@@ -105,7 +105,7 @@ def _mean(values: Sequence[Value], *, masked: bool) -> float:
 
 
 def detection(runs: dict[str, Explored]) -> Diagnosis:
-    """Precision and recall of the smallest values behind the last epoch as more are picked (002 Figs. 3, 6)."""
+    """Precision and recall of the smallest values after the last epoch as more are picked (002 Figs. 3, 6)."""
     rows, series, at_five = [], [], {}
     for name, epochs in runs.items():
         found = picked(epochs[-1])

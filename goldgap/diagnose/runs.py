@@ -11,6 +11,7 @@ from goldgap.compare.runs import Run, late_entries, missampled_share
 from goldgap.core.errors import InputError
 from goldgap.diagnose.need import need
 from goldgap.report.diagnosis import Diagnosis
+from goldgap.report.render import flat
 from goldgap.report.svg import Series
 
 mean = statistics.mean
@@ -18,13 +19,20 @@ mean = statistics.mean
 
 def recorded_missampling(runs: Sequence[Run]) -> Diagnosis:
     """Masked entities among the negatives of each method, by epoch (001 Fig. 5), with the effective sample size."""
-    groups = _by_method(runs)
-    series, rows = [], []
+    groups = _by_contender(runs)
+    need(any(entry["missampled"] for run in runs for entry in run.metrics), "runs on masked annotations, as of --drop")
+    counted = sorted({run.negatives for run in runs})
+    if len(counted) > 1:
+        raise InputError(
+            f"negatives that are {' and '.join(counted)}: give runs of taggers or of other models, not both"
+        )
+    series, rows, rates = [], [], {}
     for name, group in groups.items():
         together = zip(*(run.metrics for run in group), strict=False)
         points = [(entries[0]["epoch"], 100 * missampled_share(entries)) for entries in together]
         late = late_entries(group)
-        rate = 100 * missampled_share(late)
+        rates[name] = 100 * missampled_share(late)
+        taught = mean(sum(entry["missampled"] for entry in run.metrics) for run in group)
         effective = [entry["effective"] for entry in late if "effective" in entry]
         series.append(Series(name, points))
         rows.append(
@@ -32,15 +40,17 @@ def recorded_missampling(runs: Sequence[Run]) -> Diagnosis:
                 name,
                 str(len(group)),
                 f"{points[0][1]:.3f} %",
-                f"{rate:.3f} %",
+                f"{rates[name]:.3f} %",
+                f"{taught:,.0f}",
                 f"{mean(effective):.1f}" if effective else "-",
             )
         )
-    lowest = min(rows, key=lambda row: float(row[3].split()[0]))
+    lowest = min(rates, key=lambda name: rates[name])
     return Diagnosis(
         "Masked entities among the negatives of each epoch",
-        f"Over the last half of the epochs, {lowest[0]} takes the fewest masked entities for negatives: {lowest[3]}.",
-        ("method", "runs", "first epoch", "last half", "effective sample size"),
+        f"Over the last half of the epochs, the negatives of {lowest} have the smallest share of masked entities: "
+        f"{rates[lowest]:.3f} % of its {counted[0]}.",
+        ("method", "runs", "first epoch", "last half", "masked entities trained on, a run", "effective sample size"),
         rows,
         series,
         x="epoch",
@@ -50,7 +60,7 @@ def recorded_missampling(runs: Sequence[Run]) -> Diagnosis:
 
 def over_epochs(runs: Sequence[Run]) -> Diagnosis:
     """Dev F1 of each method over the epochs, mean over the seeds (001 Fig. 6, 004 Fig. 2)."""
-    groups = _by_method(runs)
+    groups = _by_contender(runs)
     series, rows = [], []
     for name, group in groups.items():
         together = [
@@ -91,7 +101,7 @@ def selection(runs: Sequence[Run]) -> Diagnosis:
         "best on test": test,
     }
     rows, series = [], []
-    for method, group in _by_method(runs).items():
+    for method, group in _by_contender(runs).items():
         scores = {way: mean(100 * test(max(run.history, key=rank)) for run in group) for way, rank in ways.items()}
         rows.append((method, str(len(group)), *(f"{score:.2f}" for score in scores.values())))
         together = zip(*(run.history for run in group), strict=False)
@@ -112,15 +122,20 @@ def selection(runs: Sequence[Run]) -> Diagnosis:
     )
 
 
-def _by_method(runs: Sequence[Run]) -> dict[str, list[Run]]:
+def _by_contender(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    """Runs that differ in their seed alone, by their method; where it has several settings, with those that differ."""
     need(runs, "runs")
     data = sorted({run.name for run in runs})
     if len(data) > 1:
         raise InputError(f"runs on different data: {', '.join(data)}; give those of one")
-    groups: dict[str, list[Run]] = {}
+    alike: dict[str, list[Run]] = {}
     for run in runs:
-        groups.setdefault(run.method, []).append(run)
-    for method, own in groups.items():
-        if len({json.dumps(run.settings, sort_keys=True) for run in own}) > 1:
-            raise InputError(f"runs of {method} with different settings; give those that differ in their seed alone")
+        alike.setdefault(json.dumps(run.settings, sort_keys=True), []).append(run)
+    settings = [{name: str(value) for name, value in flat(own[0].settings).items()} for own in alike.values()]
+    methods = [statistics.mode(run.method for run in own) for own in alike.values()]  # settings decide, not their name
+    groups: dict[str, list[Run]] = {}
+    for method, mine, own in zip(methods, settings, alike.values(), strict=True):
+        others = [one for name, one in zip(methods, settings, strict=True) if name == method]
+        apart = [f"{name}={value}" for name, value in mine.items() if any(one.get(name) != value for one in others)]
+        groups[":".join([method, *apart])] = own
     return groups

@@ -21,8 +21,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEVEL = 0.95
+SIGNIFICANT = 0.05
+"""Largest p-value of a difference that counts."""
 ENOUGH = 3
 """Seeds below which no difference counts."""
+FEW = 30
+"""Documents below which none counts either: so few say too little of how much documents differ."""
+TOO_FEW = "undecided: too few documents"
 
 
 class Interval(NamedTuple):
@@ -33,16 +38,24 @@ class Interval(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """F1 of the second minus F1 of the first, its interval, and the two-sided p-value that they are equal."""
+    """F1 of the second minus F1 of the first, its interval, and the two-sided p-value that they are equal.
+
+    documents   how many it is of
+    """
 
     difference: float
     interval: Interval
     p_value: float
+    documents: int
 
     @property
     def verdict(self) -> str:
-        """Of the second against the first: "better", "worse" or "undecided"."""
-        return "better" if self.interval.low > 0 else "worse" if self.interval.high < 0 else "undecided"
+        """Of the second against the first: "better", "worse", "undecided" or TOO_FEW."""
+        if self.documents < FEW:
+            return TOO_FEW
+        if self.p_value >= SIGNIFICANT:
+            return "undecided"
+        return "better" if self.difference > 0 else "worse"
 
 
 def f1_interval(counts: Sequence[Counts], *, samples: int = 1000, seed: int = 0) -> Interval:
@@ -69,11 +82,13 @@ def compare(first: Sequence[Counts], second: Sequence[Counts], *, samples: int =
 class Resampled(NamedTuple):
     """F1 of the runs of one contender, or of its differences to another.
 
-    seeds   of the runs
-    f1      as it is  (run,)
-    drawn   on resampled documents  (sample, run)
+    documents   how many it is of
+    seeds       of the runs
+    f1          as it is  (run,)
+    drawn       on resampled documents  (sample, run)
     """
 
+    documents: int
     seeds: tuple[int, ...]
     f1: NDArray[np.float64]
     drawn: NDArray[np.float64]
@@ -82,13 +97,15 @@ class Resampled(NamedTuple):
         """Run by run, where both have the seed."""
         both = [seed for seed in self.seeds if seed in other.seeds]
         mine, theirs = ([one.seeds.index(seed) for seed in both] for one in (self, other))
-        return Resampled(tuple(both), self.f1[mine] - other.f1[theirs], self.drawn[:, mine] - other.drawn[:, theirs])
+        f1, drawn = self.f1[mine] - other.f1[theirs], self.drawn[:, mine] - other.drawn[:, theirs]
+        return Resampled(self.documents, tuple(both), f1, drawn)
 
-    def means(self, seed: int = 0) -> NDArray[np.float64]:
+    def means(self) -> NDArray[np.float64]:
         """The mean of as many other runs on other documents, drawn at random.  -> (sample,)
 
         Its variance is that over documents and a share of that between seeds; the fewer the seeds and the larger
-        their share, the wider its tails (Welch and Satterthwaite).
+        their share, the wider its tails (Welch and Satterthwaite). What a seed adds is drawn by its number: where it
+        moved two contenders together, it does so in each draw.
         """
         import numpy as np
 
@@ -97,10 +114,10 @@ class Resampled(NamedTuple):
         between = float(self.f1.var(ddof=1)) / number if number > 1 else 0.0
         if not between:
             return mean
-        chance = np.random.default_rng([seed, 1])
         freedom = (number - 1) * ((mean.var() + between) / between) ** 2
-        stretched = np.sqrt(freedom / chance.chisquare(freedom, len(mean)))
-        off = mean - mean.mean() + np.sqrt(between) * chance.standard_normal(len(mean))
+        stretched = np.sqrt(freedom / np.random.default_rng(1).chisquare(freedom, len(mean)))
+        weights = [np.random.default_rng([1, seed]).standard_normal(len(mean)) for seed in self.seeds]  # (run, sample)
+        off = mean - mean.mean() + (self.f1 - self.f1.mean()) @ np.stack(weights) / np.sqrt(number * (number - 1))
         drawn: NDArray[np.float64] = mean.mean() + off * stretched
         return drawn
 
@@ -118,7 +135,7 @@ def resampled_f1(
     own, f1 = (_f1(sums[:, 0::3], sums[:, 1::3], sums[:, 2::3]) for sums in (totals, drawn))
     ends = np.cumsum([len(contender) for contender in runs])[:-1]
     return [
-        Resampled(tuple(contender), *both)
+        Resampled(len(rows), tuple(contender), *both)
         for contender, *both in zip(runs, np.split(own[0], ends), np.split(f1, ends, axis=1), strict=True)
     ]
 
@@ -130,7 +147,7 @@ def difference(first: Resampled, second: Resampled) -> Comparison:
     # The share of resamples on the far side of zero, doubled; one is added so that no finite sample proves p = 0.
     below, above = int((differences <= 0).sum()), int((differences >= 0).sum())
     p_value = min(1.0, 2 * (min(below, above) + 1) / (len(differences) + 1))
-    return Comparison(float(apart.f1.mean()), interval_of(differences), p_value)
+    return Comparison(float(apart.f1.mean()), interval_of(differences), p_value, apart.documents)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

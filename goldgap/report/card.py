@@ -26,9 +26,9 @@ CAVEATS = {
 
 
 def card_of_further_types(descriptions: Mapping[str, str]) -> str:
-    """What a card says of types that were added behind the training."""
+    """What a card says of types that were added after the training."""
     lines = "".join(f"- {label}: {text}\n" for label, text in descriptions.items())
-    return f"\n## Types it was not trained for\n\nAdded behind the training, by description alone:\n\n{lines}"
+    return f"\n## Types it was not trained for\n\nAdded after the training, by description alone:\n\n{lines}"
 
 
 _OF_THE_UNKNOWN = ("policy.", "loss.", "two_step.", "model.kind")

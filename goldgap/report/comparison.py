@@ -8,18 +8,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goldgap.evaluate.bootstrap import ENOUGH
+from goldgap.evaluate.bootstrap import ENOUGH, FEW
 from goldgap.report.render import counted, percent, render, signed
 
 SETTLED, LIKELY = 0.95, 0.5
-"""Shares of the resamples in which the recommended method is the best of all."""
+"""Shares of the draws in which the recommended method is the best of all."""
+
+LEAST = {"enough": ENOUGH, "few": FEW}
+"""Seeds and documents below which no difference counts."""
 
 Values = Mapping[str, Any]
 
 
 def comparison_markdown(values: Values) -> str:
     """The comparison as Markdown: a recommendation and a table for each condition, failures, runs and files."""
-    return render("comparison.md.jinja", {**values, "tables": tables_of(values), "summary": summary_of(values)})
+    told = {"tables": tables_of(values), "summary": summary_of(values), **LEAST}
+    return render("comparison.md.jinja", {**values, **told})
 
 
 def summary_of(values: Values) -> str:
@@ -44,7 +48,7 @@ def _table(condition: Values, baseline: str, samples: int) -> dict[str, Any]:
     masked = any(row.get("missampled") is not None for row in trained)
     tuned = any(row.get("settings") for row in trained)
     columns = ["method", "F1", "sd", "95 % interval", f"against {baseline}", "verdict", "precision", "recall", "dev F1"]
-    columns += ["seconds a run", *(["masked among the negatives"] if masked else [])]
+    columns += ["seconds a run (median)", *(["masked among the negatives"] if masked else [])]
     columns += ["chosen settings"] if tuned else []
     return {
         "heading": heading_of(condition),
@@ -69,20 +73,36 @@ def recommendation_of(condition: Values, baseline: str, samples: int) -> str:
     if best is None:
         return "No run ended well: there is nothing to recommend."
     row = _named(condition, best["name"])
-    parts = [
-        f"Use {best['name']}: it has the best dev F1 ({percent(best['dev_f1'], 1)}), "
-        f"and F1 {percent(best['f1'], 1)} on the test set, the mean of {counted(best['seeds'], 'seed')}."
-    ]
-    if best["seeds"] < ENOUGH:
-        parts.append(f"With fewer than {ENOUGH} seeds no claim is made: take it as a hint.")
-    else:
-        parts.append(_certainty(best, samples))
+    hint = _hint(best, condition)
+    parts = [_use(best), hint or _certainty(best, samples)]
     against = row.get("against")
     if best["name"] == baseline:
         parts.append("It is the baseline itself.")
-    elif against is not None and claims(row, condition, baseline):
+    elif not hint and against is not None and claims(row, condition, baseline):
         parts.append(_difference(against, baseline))
     return " ".join(parts)
+
+
+def _use(best: Values) -> str:
+    name, dev, test = best["name"], percent(best["dev_f1"], 1), percent(best["f1"], 1)
+    seeds = counted(best["seeds"], "seed")
+    other = best["passed_over"]
+    if other is None:
+        return f"Use {name}: it has the best dev F1 ({dev}), and F1 {test} on the test set, the mean of {seeds}."
+    return (
+        f"Use {name}: it has the best dev F1 ({dev}) of the methods with {seeds}, and F1 {test} on the test set. "
+        f"{other['name']} has a better dev F1 ({percent(other['dev_f1'], 1)}), "
+        f"but only {other['seeds']} of its runs ended."
+    )
+
+
+def _hint(best: Values, condition: Values) -> str:
+    """Why no claim is made, if none is."""
+    if best["seeds"] < ENOUGH:
+        return f"With fewer than {ENOUGH} seeds no claim is made: take it as a hint."
+    if condition["sizes"]["test"] < FEW:
+        return f"With fewer than {FEW} test documents intervals are too narrow and no claim is made: take it as a hint."
+    return ""
 
 
 def _difference(against: Values, baseline: str) -> str:
@@ -95,10 +115,13 @@ def _difference(against: Values, baseline: str) -> str:
 
 
 def _certainty(best: Values, samples: int) -> str:
-    share = best["best_share"]
-    sure = "that is as good as settled" if share >= SETTLED else "likely, not settled" if share >= LIKELY else "open"
-    other = f"; the next on dev is {best['next']}" if share < SETTLED and best["next"] is not None else ""
-    return f"On {100 * share:.0f} % of {samples:,} resamples of the test set no other method is better: {sure}{other}."
+    share, rival = best["best_share"], best["rival"]
+    draws = f"{samples:,} draws of other test documents and other seeds"
+    begin = f"In {100 * share:.0f} % of {draws} it is the best"
+    if share >= SETTLED:
+        return f"{begin}: practically settled."
+    other = "" if rival is None else f"; {rival['name']} is in {100 * rival['best_share']:.0f} %"
+    return f"{begin}: {'likely, not settled' if share >= LIKELY else 'open'}{other}."
 
 
 def claims(row: Values, condition: Values, baseline: str) -> bool:
@@ -135,7 +158,7 @@ def _row(row: Values, condition: Values, baseline: str, *, masked: bool, tuned: 
         percent(row["recall"]),
         percent(row["dev_f1"]),
         f"{row['seconds']:,.0f}",
-        *(["" if missampled is None else f"{100 * missampled:.2f} %"] if masked else []),
+        *(["" if missampled is None else f"{100 * missampled:.2f} % of {row['negatives']}"] if masked else []),
         *([row["settings"]] if tuned else []),
     ]
 
@@ -151,4 +174,7 @@ def _named(condition: Values, name: str) -> Values:
 
 
 def _listed(words: Sequence[str]) -> str:
+    """Words with commas and a last "and"; in quotes where one of them has a comma of its own."""
+    if any("," in word for word in words):
+        words = [f'"{word}"' for word in words]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

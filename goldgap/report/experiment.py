@@ -61,9 +61,9 @@ def experiment_markdown(experiment: Values, results: Sequence[Values]) -> str:
     """The table as Markdown, with what the paper claims; then every comparison that it was made of."""
     columns, rows = experiment_rows(results, experiment["score"], mean=experiment["mean"])
     lines = [f"# {experiment['paper']} {experiment['table']}: {experiment['title']}", ""]
+    lines += [f"Claim: {experiment['claim']}.", ""] if experiment["claim"] else []
+    lines += [f"Needs {experiment['needs']}.", ""] if experiment["needs"] else []
     lines += [
-        f"Claim: {experiment['claim']}.",
-        "",
         "Our F1 is the mean over seeds, with their deviation in brackets.",
         "",
     ]

@@ -61,7 +61,8 @@ def contest_figures(number: int, condition: Values, baseline: str) -> dict[str, 
     shown = "F1 on the test set, with 95 % intervals"
     chart = interval_chart(f"f1-{number}", shown, estimates, x="F1 (percent)", reference=reference)
     costs = [Series(row["name"], [(row["seconds"], 100 * row["f1"])], look=looks[row["name"]]) for row in rows]
-    cost = _lines(f"cost-{number}", "F1 against cost", costs, x="seconds of training", y="F1 (percent)", joined=False)
+    seconds = "seconds a run (median), of the machine that made it"
+    cost = _lines(f"cost-{number}", "F1 against cost", costs, x=seconds, y="F1 (percent)", joined=False)
     curves = []
     for name, words in SCORES.items():
         lines = [_curve(row["name"], name, row["curve"], looks[row["name"]]) for row in rows if row["curve"]]

@@ -16,7 +16,7 @@ from goldgap.core.writing import printable
 from goldgap.evaluate.counts import MATCHES
 from goldgap.evaluate.errors import KINDS, MISSED, SPURIOUS
 from goldgap.report.card import CAVEATS
-from goldgap.report.comparison import summary_of, tables_of
+from goldgap.report.comparison import LEAST, summary_of, tables_of
 from goldgap.report.figures import contest_figures, drop_figure, learning_figures, types_figure
 from goldgap.report.render import counted, percent, render
 from goldgap.report.svg import STYLE
@@ -84,6 +84,7 @@ def comparison_page(values: Values) -> str:
         summary=summary_of(values),
         tables=tables,
         by_drop=drop_figure(conditions),
+        **LEAST,
         examples=_examples(values),
         **_optional(values, "command", "cautions"),
     )

@@ -9,6 +9,8 @@ from typing import Any
 
 import jinja2
 
+from goldgap.evaluate.bootstrap import FEW
+
 TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -27,7 +29,9 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {made.__name__: made for made in (percent, signed, count, counted, cell, flat, tied)}
+    environment.filters |= {
+        made.__name__: made for made in (percent, signed, count, counted, sample_of, cell, flat, tied)
+    }
     return environment
 
 
@@ -60,6 +64,15 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     ('1 seed', '2,000 entities')
     """
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def sample_of(documents: int) -> str:
+    """How many documents an interval comes from, and whether they are too few for it to be wide enough.
+
+    >>> sample_of(400), sample_of(2)
+    ('400 documents', '2 documents: too few')
+    """
+    return counted(documents, "document") + (": too few" if documents < FEW else "")
 
 
 def cell(text: str) -> str:

@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from goldgap.evaluate.bootstrap import compare, difference, f1_interval, holm, resampled_f1
+from goldgap.evaluate.bootstrap import (
+    TOO_FEW,
+    Comparison,
+    Interval,
+    compare,
+    difference,
+    f1_interval,
+    holm,
+    resampled_f1,
+)
 from goldgap.evaluate.counts import Counts
 
 
@@ -25,6 +34,25 @@ def test_two_contenders_with_one_seed_are_the_paired_test() -> None:
     first, second = some_counts(1), some_counts(2)
     found = difference(*resampled_f1([{5: first}, {5: second}], samples=500, seed=3))
     assert found == compare(first, second, samples=500, seed=3)
+
+
+@pytest.mark.parametrize(("documents", "verdict"), [(2, TOO_FEW), (29, TOO_FEW), (30, "better")])
+def test_a_handful_of_documents_decides_nothing(documents: int, verdict: str) -> None:
+    assert compare([Counts(1, 2, 2)] * documents, [Counts(2, 2, 2)] * documents).verdict == verdict
+
+
+@pytest.mark.parametrize(("p_value", "verdict"), [(0.049, "better"), (0.05, "undecided")])
+def test_the_verdict_is_that_of_the_p_value(p_value: float, verdict: str) -> None:
+    assert Comparison(0.1, Interval(0.01, 0.2), p_value, 100).verdict == verdict
+    assert Comparison(-0.1, Interval(-0.2, -0.01), p_value, 100).verdict == verdict.replace("better", "worse")
+
+
+def test_what_a_seed_adds_to_two_contenders_alike_leaves_their_difference() -> None:
+    first = {seed: [Counts(n, 8, 8)] * 40 for seed, n in enumerate((2, 4, 6))}
+    second = {seed: [Counts(n + 1, 8, 8)] * 40 for seed, n in enumerate((2, 4, 6))}
+    one, other = (own.means() for own in resampled_f1([first, second], samples=500))
+    assert one.std() > 0.1
+    assert np.allclose(other - one, 0.125)
 
 
 def test_the_mean_of_equal_seeds_is_that_of_one() -> None:

@@ -145,6 +145,19 @@ def test_evaluate_against_other_predictions_gives_a_verdict(run: Run) -> None:
     assert values["against"]["verdict"] == "worse"
 
 
+def test_a_handful_of_documents_decides_nothing(run: Run) -> None:
+    gold = Corpus(Document(f"Ann met Bo {number}", (Entity(0, 3, "PER"),), id=str(number)) for number in range(29))
+    gold.write("gold.jsonl")
+    gold.map(lambda one: one.replace(entities=())).write("nothing.jsonl")
+    result = run("evaluate", "gold.jsonl", "gold.jsonl", "--against", "nothing.jsonl", "--html", "page.html")
+    assert "F1 +100.00 (" in result.out
+    assert "undecided: too few documents" in result.out
+    assert "29 documents: too few" in result.out
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "undecided: too few documents" in page
+    assert "29 documents: too few" in page
+
+
 def test_evaluate_refuses_files_of_different_documents(run: Run) -> None:
     result = run("evaluate", DEV, TEST)
     assert result.status == 2
@@ -256,7 +269,7 @@ ORG                 0.00    0.00   0.00     0          1
 PER                50.00   50.00  50.00     2          2
 all (micro)        33.33   33.33  33.33     3          3
 mean of types                     16.67
-95 % interval of F1: 33.33 to 33.33 (10 resamples of 1 documents)
+95 % interval of F1: 33.33 to 33.33 (10 resamples of 1 document: too few)
 
 Words (each word of an entity counts)
                precision  recall     F1  gold  predicted

@@ -25,7 +25,7 @@ from goldgap.compare.contest import Contest, cautions_on, compare
 from goldgap.compare.identity import code_hash
 from goldgap.compare.runs import Data, Found, Run, Runs, Slot
 from goldgap.core.errors import ConfigError, InputError, RunError
-from goldgap.evaluate.bootstrap import holm
+from goldgap.evaluate.bootstrap import TOO_FEW, holm
 from goldgap.evaluate.scores import evaluate
 from goldgap.report.experiment import experiment_rows
 from goldgap.train.loop import Stopped
@@ -212,7 +212,7 @@ def test_the_best_on_dev_is_recommended_even_if_another_is_best_on_test(
     result = compare(contest("span", "uniform", "top-neg"), data(), store)
     assert result["conditions"][0]["recommended"]["name"] == "uniform"
     assert result["conditions"][0]["recommended"]["best_share"] > 0.99
-    assert result["conditions"][0]["recommended"]["next"] == "span"
+    assert result["conditions"][0]["recommended"]["rival"] == {"name": "span", "best_share": 0.0}
     for file in tmp_path.glob("*_top-neg_*.json"):
         run = Run.read(file)
         run.metrics[0]["f1"] = 0.99
@@ -220,6 +220,7 @@ def test_the_best_on_dev_is_recommended_even_if_another_is_best_on_test(
     again = compare(contest("span", "uniform", "top-neg"), data(), store)["conditions"][0]["recommended"]
     assert again["name"] == "top-neg"
     assert again["best_share"] < 0.01
+    assert again["rival"]["name"] == "uniform"
 
 
 def test_each_share_of_masked_annotations_is_a_table(tmp_path: Path, trained: list[tuple[str, str, int]]) -> None:
@@ -276,7 +277,22 @@ def test_a_method_of_which_most_seeds_failed_is_not_recommended(
 
     pretend(monkeypatch, quality)
     result = compare(contest("span", "uniform", "top-neg"), data(), Runs(tmp_path))["conditions"][0]["recommended"]
-    assert (result["name"], result["seeds"], QUALITY["uniform"] > QUALITY["span"]) == ("span", 3, True)
+    assert (result["name"], result["seeds"]) == ("span", 3)
+    assert result["passed_over"] == {"name": "uniform", "dev_f1": QUALITY["uniform"], "seeds": 1}
+
+
+def test_a_handful_of_test_documents_decides_nothing(tmp_path: Path, trained: list[tuple[str, str, int]]) -> None:
+    few = replace(data(), test=sentences(29))
+    result = rows(compare(contest("span", "uniform"), few, Runs(tmp_path)))
+    assert result["uniform"]["against"]["verdict"] == TOO_FEW
+
+
+def test_seconds_are_the_median_of_the_runs(tmp_path: Path, trained: list[tuple[str, str, int]]) -> None:
+    store = Runs(tmp_path)
+    compare(contest("span", "uniform"), data(), store)
+    slow = next(tmp_path.glob("*_span_*.json"))
+    replace(Run.read(slow), seconds=500.0).write(slow)
+    assert rows(compare(contest("span", "uniform"), data(), store))["span"]["seconds"] == 2.0
 
 
 def test_a_mask_that_leaves_no_entity_fails_there_and_the_others_go_on(

@@ -17,6 +17,7 @@ from goldgap.diagnose.sampling import sample_epochs
 from goldgap.diagnose.sparsity import expected_missampling, guarantee, sentences_of
 from goldgap.distant.mask import mask
 from goldgap.report.diagnosis import Diagnosis
+from goldgap.train.compose import recipe_for
 from goldgap.unknown.uniform import Uniform
 
 
@@ -96,7 +97,22 @@ def run(method: str, seed: int, f1: list[float], missampled: list[int], name: st
         }
         for epoch, (score, hits) in enumerate(zip(f1, missampled, strict=True), 1)
     ]
-    return Run("key", name, method, seed, "clean dev", {}, {}, {}, {"method": method}, "", 1.0, {}, metrics, [])
+    return Run(
+        "key",
+        name,
+        method,
+        seed,
+        "clean dev",
+        {},
+        {},
+        {},
+        recipe_for(method, {"seed": seed}).model_dump(mode="json"),
+        "",
+        1.0,
+        {},
+        metrics,
+        [],
+    )
 
 
 RUNS = [
@@ -109,11 +125,22 @@ RUNS = [
 def test_recorded_missampling_is_that_of_the_last_half() -> None:
     found = runs.recorded_missampling(RUNS)
     assert list(found.rows) == [
-        ("uniform", "2", "2.000 %", "2.000 %", "-"),
-        ("weighted", "1", "4.000 %", "0.500 %", "7.5"),
+        ("uniform", "2", "2.000 %", "2.000 %", "8", "-"),
+        ("weighted", "1", "4.000 %", "0.500 %", "6", "7.5"),
     ]
-    assert "weighted takes the fewest" in found.finding
+    assert "the negatives of weighted have the smallest share of masked entities: 0.500 % of its spans" in found.finding
     assert drawn(found)
+
+
+def test_negatives_of_runs_without_masks_are_not_diagnosed() -> None:
+    with pytest.raises(InputError, match="expected runs on masked annotations"):
+        runs.recorded_missampling([run("span", 0, [0.5], [0])])
+
+
+def test_negatives_that_are_words_and_those_that_are_spans_are_not_held_against_each_other() -> None:
+    tagger = replace(RUNS[0], method="crf", recipe=recipe_for("crf").model_dump(mode="json"))
+    with pytest.raises(InputError, match="negatives that are spans and words"):
+        runs.recorded_missampling([tagger, RUNS[2]])
 
 
 def test_f1_over_epochs_is_the_mean_of_the_seeds() -> None:
@@ -230,14 +257,25 @@ def test_a_record_that_lacks_something_is_refused() -> None:
         records.traces(["Oslo", "new Oslo", "old Oslo"], {"nrces": entries()})
 
 
-def test_runs_of_one_method_with_different_settings_are_not_averaged() -> None:
+def test_runs_of_one_method_with_different_settings_are_told_apart_by_them() -> None:
     two = [
         replace(RUNS[seed], recipe={"method": "uniform", "seed": seed, "train": {"epochs": 1 + seed}})
         for seed in (0, 1)
     ]
-    with pytest.raises(InputError, match="runs of uniform with different settings"):
-        runs.over_epochs(two)
+    assert [row[0] for row in runs.over_epochs([*two, RUNS[2]]).rows] == [
+        "uniform:train.epochs=1",
+        "uniform:train.epochs=2",
+        "weighted",
+    ]
+
+
+def test_runs_of_the_same_settings_are_one_whatever_their_method_is_called() -> None:
+    named = [replace(RUNS[0], method=name, recipe={"method": name, "seed": n}) for n, name in enumerate("aba")]
+    assert [row[:2] for row in runs.over_epochs(named).rows] == [("a", "3")]
+
+
+def test_settings_that_a_later_version_writes_out_are_no_others() -> None:
     one, other = ({"method": "uniform", "seed": run.seed, "train": {"epochs": 1}} for run in RUNS[:2])
     written_out = {**other, "two_step": {"explore": 0}}  # as a later version does
     same = [replace(RUNS[0], recipe=one), replace(RUNS[1], recipe=written_out)]
-    assert runs.over_epochs(same).rows
+    assert len(runs.over_epochs(same).rows) == 1

@@ -352,3 +352,40 @@ def test_a_folder_without_experiments_is_told(folder: str, run: Run, tmp_path: P
         done = run(*call, "--experiments", folder, "--data", ".")
         assert done.status == 2
         assert "no experiments here" in done.err or "there is no experiment 'masked'" in done.err
+
+
+def test_a_missing_corpus_of_the_last_part_is_told_before_anything_is_trained(
+    known: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = pretend(monkeypatch, lambda _, recipe: QUALITY[recipe.method])
+    parts = [{"corpus": "ours", "full": "ours"}, {"corpus": "theirs", "full": "theirs"}]
+    with pytest.raises((InputError, ConfigError), match="theirs"):
+        run_it(experiment(parts=parts), known, tmp_path)
+    assert not done
+
+
+def test_an_experiment_may_claim_nothing_and_need_something(
+    known: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(monkeypatch, lambda _, recipe: QUALITY[recipe.method])
+    one = experiment(claim="", needs="words/, which a script makes")
+    page = experiment_markdown(one.model_dump(), run_it(one, known, tmp_path, seeds=1))
+    assert "Claim:" not in page
+    assert "\nNeeds words/, which a script makes.\n" in page
+
+
+def test_what_an_experiment_needs_is_listed_with_it(run: Run) -> None:
+    listed = " ".join(run("reproduce", "--experiments", FOLDER).out.split())
+    assert "every method on the same data (needs chinese/, which experiments/chinese.py makes)" in listed
+
+
+@pytest.mark.parametrize("encoder", [[], ["--encoder", "minilm"]])
+def test_a_method_that_keeps_its_own_encoder_is_named_where_another_is_asked_for(
+    encoder: list[str], run: Run, tmp_path: Path
+) -> None:
+    asked = ("--experiments", FOLDER, "--runs", tmp_path / "runs", "--data", tmp_path)
+    told = run("reproduce", "002-table-4", *asked, *encoder).err
+    assert told.count("caution: bilstm-crf keeps its own encoder") == (1 if encoder else 0)
+    files = (word for part in ("train", "dev", "test") for word in (f"--{part}", f"{part}.conll"))
+    told = run("compare", *files, "--methods", "span,flat:loss.w=3,flat", "-o", "out", *encoder).err
+    assert told.count("caution: flat keeps its own encoder") == (1 if encoder else 0)

@@ -79,7 +79,7 @@ def test_points_stand_where_their_values_are() -> None:
 def test_a_chart_says_in_words_how_a_line_went() -> None:
     chart = line_chart("c", "t", [Series("uniform", [(1, 40), (2, 61.24), (3, 55)])], x="epoch", y="F1 (percent)")
     told = parsed(chart).findtext(f"{SVG}desc")
-    assert told == ("F1 (percent) over epoch. uniform: 40.0 at epoch 1 to 55.0 at epoch 3, highest 61.2 at 2.")
+    assert told == ("F1 (percent) over epoch. uniform: 40.0 at 1, 55.0 at 3, highest 61.2 at 2.")
 
 
 def test_points_that_are_no_numbers_are_left_out() -> None:
@@ -163,3 +163,11 @@ def test_ticks_are_round_numbers_within_the_limits(low: float, high: float, expe
     assert min(found) >= low - 1e-9
     assert max(found) <= high + 1e-9
     assert len(found) <= 8
+
+
+def test_forty_lines_look_different() -> None:
+    chart = line_chart("c", "t", [Series(f"s{number}", [(1, number), (2, 1)]) for number in range(40)], x="x", y="y")
+    looks = re.findall(
+        r'<g class="(k\d)"><path class="line" stroke-dasharray="([^"]*)".*?translate\S+ \S+ d="(.*?)"', chart
+    )
+    assert len(looks) == len(set(looks)) == 40
