@@ -51,8 +51,11 @@ def read(path: Path, options: ReadOptions, notes: Notes) -> Iterator[Document]:
 
 def write(documents: Iterable[Document], path: Path, options: WriteOptions, notes: Notes) -> None:
     """The first line of a text is its title; further line ends become blanks, so offsets stay."""
+    ids, line = Ids(), 1
     with write_atomic(path) as handle:
         for document in documents:
+            ids.claim(document.id, line)
+            line += 3 + len(document.entities)
             if re.search(r"[|\s\0\ufeff]", document.id) or not document.id:
                 raise InputError(
                     f"PubTator takes no blank or bar in an id, found {document.id!r}; write .jsonl instead", path=path

@@ -17,6 +17,8 @@ from goldgap.corpus.lines import read_lines
 from goldgap.distant.rules import MatchRules
 
 Case = Literal["exact", "fold"]
+_OF_HEADERS = frozenset("label type tag class category surface term name text phrase mention entity case".split())
+"""What the columns of a table are called on a first line that is no entry."""
 _READ = "Entry('LOC', 'Elbe') is one, and Dictionary.read(path) reads them from a file"
 
 
@@ -130,6 +132,8 @@ def _read(path: Path, notes: Notes, label: str | None) -> Iterator[Entry]:
         if len(cells) not in (2, 3):
             found = "no tab" if len(columns) == 1 else f"{len(columns)} columns"
             raise DictionaryError(f"{found} in {line[:60]!r}, expected {shape}{hint}", path=path, line=number)
+        if number == 1 and label is None and _OF_HEADERS.issuperset(cell.strip().lower() for cell in cells):
+            raise DictionaryError(f"{line[:60]!r} looks like a header; remove it", path=path, line=number)
         case = cells[2].strip() if len(cells) == 3 else ""
         if case not in ("", "exact", "fold"):
             where = "third" if label is None else "second"

@@ -296,6 +296,13 @@ def test_a_table_with_too_many_columns_is_refused_with_their_number(tmp_path: Pa
         Dictionary.read(tmp_path / "d.tsv")
 
 
+@pytest.mark.parametrize("header", ["label\tsurface", "Type\tTerm\tCase", "name\tclass"])
+def test_a_header_is_no_entry(header: str, tmp_path: Path) -> None:
+    (tmp_path / "d.tsv").write_text(f"{header}\nLOC\tElbe\n", encoding="utf-8")
+    with pytest.raises(DictionaryError, match=r"d\.tsv:1: .* looks like a header; remove it"):
+        Dictionary.read(tmp_path / "d.tsv")
+
+
 def test_a_dictionary_says_what_is_in_it() -> None:
     assert repr(Dictionary([Entry("B", "x"), Entry("A", "y")])) == "<Dictionary: 2 entries, types A, B>"
 

@@ -268,3 +268,11 @@ def test_names_of_files_that_are_not_unicode_are_told_and_shown(run: Run, tmp_pa
     (tmp_path / "b\udce9.ann").write_text("", encoding="utf-8")
     with pytest.raises(CorpusError, match=r"b.*\.ann"):
         Corpus.read(tmp_path / "b\udce9.ann")
+
+
+@pytest.mark.parametrize("name", ["out.pubtator", "out.jsonl"])
+def test_two_documents_of_one_id_are_not_written(name: str, tmp_path: Path) -> None:
+    twice = Corpus([Document("Ada met Bob", (Entity(0, 3, "PER"),), id="7"), Document("Bob", id="7")])
+    with pytest.raises(InputError, match="the id '7' was given on line 1 already"):
+        twice.write(tmp_path / name)
+    assert not (tmp_path / name).exists()
