@@ -17,7 +17,9 @@ from goldgap.corpus.lines import read_lines
 from goldgap.distant.rules import MatchRules
 
 Case = Literal["exact", "fold"]
-_OF_HEADERS = frozenset("label type tag class category surface term name text phrase mention entity case".split())
+_OF_LABELS = ("label", "type", "tag", "class", "category")
+_OF_SURFACES = ("surface", "term", "name", "text", "phrase", "mention", "entity")
+_OF_HEADERS = frozenset((*_OF_LABELS, *_OF_SURFACES, "case"))
 """What the columns of a table are called on a first line that is no entry."""
 _READ = "Entry('LOC', 'Elbe') is one, and Dictionary.read(path) reads them from a file"
 
