@@ -45,6 +45,13 @@ def test_every_picture_shows_something_and_is_shown(picture: Path) -> None:
     assert any(f"pictures/{picture.name}" in page.read_text(encoding="utf-8") for page in PAGES)
 
 
+@pytest.mark.slow
+def test_the_front_picture_shows_the_runs_that_are_kept(tmp_path: Path) -> None:
+    made = tmp_path / "masked.svg"
+    subprocess.run([sys.executable, ROOT / "experiments" / "picture.py", made], check=True)
+    assert made.read_bytes() == (ROOT / "docs" / "pictures" / "masked.svg").read_bytes(), "run experiments/picture.py"
+
+
 def test_blocks_are_found() -> None:
     assert sum(len(blocks(page)) for page in PAGES) >= 8
 
