@@ -204,6 +204,7 @@ METHODS: dict[str, Method] = {
                 "encoder_rate": 1e-5,
                 "head_rate": 1e-4,
                 "patience": 5,
+                "certain_negatives": False,
             },
         },
     ),

@@ -56,8 +56,6 @@ def _why(recipe: Recipe, name: str) -> str | None:
         why = f"the method {recipe.method} is no bi-encoder"
     elif name == "decode.rank_by" and recipe.decode.how == "none":
         why = "decode.how = none takes all of them"
-    elif name == "train.certain_negatives" and kind == "tagger" and recipe.tagger.scheme == "bioes":
-        why = "tags of bioes say where an entity ends"
     elif name == "decode.joint" and recipe.bi_encoder.thresholds == "dev":
         why = "bi_encoder.thresholds = dev chooses none for the ends of spans"
     elif name in ("model.head", "model.hidden", "model.features") and kind != "span":

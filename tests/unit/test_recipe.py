@@ -310,8 +310,6 @@ def test_a_file_that_is_not_toml_is_told_with_its_name(text: str, tmp_path: Path
         ("binder", ["model.head=pair", "model.width_size=9"], ["model.head"]),
         ("binder", ["bi_encoder.size=9", "decode.joint=true", "decode.rank_by=margin"], []),
         ("softmax", ["train.known_weight=0.5", "two_step.none=0.1"], []),
-        ("crf", ["train.certain_negatives=false"], ["train.certain_negatives"]),
-        ("crf", ["train.certain_negatives=false", "tagger.scheme=bio"], []),
         ("binder", ["decode.rank_by=margin", "decode.how=none"], ["decode.rank_by"]),
     ],
 )
