@@ -3,10 +3,9 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-# One process a core, and one for the time that others wait for disks; one thread each. The tests of one file stay
-# together, they share what they trained. Files are taken in the order of testpaths, the long ones first.
-WORKERS := $(shell $(PYTHON) -c "import os; print(1 + (os.cpu_count() or 1))")
-PARALLEL := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 12
+# One process a core, one thread each: the tests of one file stay together, they share what they trained. Files are
+# taken in the order of testpaths, the long ones first.
+PARALLEL := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --durations 12
 
 .PHONY: setup demo test test-fast lint check docs comparisons bench clean
 
@@ -19,7 +18,7 @@ setup: .venv/ready
 	touch $@
 
 demo: setup
-	$(BIN)/goldgap demo --output demo-output
+	$(BIN)/goldgap demo --output demo-output $(DEMO)
 
 test: setup
 	$(PARALLEL)
